@@ -1,0 +1,1 @@
+"""Vectors out of texts, one plug-in a module; loaded by name."""

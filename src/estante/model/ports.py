@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -199,6 +199,9 @@ class View(Protocol):
     def statistics(self) -> Statistics:
         """Counts of the whole shelf."""
 
+    def languages(self) -> tuple[str, ...]:
+        """The languages of the shelf's documents, sorted."""
+
     def lexical(self, words: Sequence[Word], k: int, grant: Grant, where: Where | None) -> Lexical:
         """The k best chunks by BM25 with a score above zero; ties in the order of ``Found.tie``."""
 
@@ -229,8 +232,13 @@ class View(Protocol):
     def entries(self, document_id: str) -> tuple[Entry, ...]:
         """The document's entries as they were put, for copying and checking."""
 
-    def ledger(self, source: str | None = None) -> dict[tuple[str, str], LedgerRow]:
-        """What is remembered of every item, by (source, item)."""
+    def ledger(
+        self, source: str | None = None, items: Sequence[str] | None = None
+    ) -> dict[tuple[str, str], LedgerRow]:
+        """What is remembered of every item of a source, or of these items, by (source, item)."""
+
+    def item_of(self, document_id: str, grant: Grant) -> tuple[str, str]:
+        """The (source, item) that brought a document. Raises ``NotFound``."""
 
     def recall(self, key: str) -> str | None:
         """A small named value kept beside the documents."""
@@ -254,11 +262,19 @@ class Store(Protocol):
     def amend(self, document_id: str, metadata: Metadata) -> None:
         """Replaces the metadata of a document, nothing else. Raises ``NotFound``."""
 
-    def touch(self, source: str, item: str, revision: str) -> None:
-        """Notes that an item with a new revision has the same content."""
+    def touch(self, revisions: Sequence[tuple[str, str, str]]) -> None:
+        """Notes that items have a new revision and the same content: (source, item, revision) of each."""
 
     def remember(self, key: str, value: str) -> None:
         """Keeps a small named value."""
+
+    def expect(self, *, space: Space, analyzer: str) -> None:
+        """Raises ``StaleShelf`` unless the shelf was made with this vector space and analyzer."""
+
+    def rebuild(
+        self, make: Callable[[Document, tuple[Span, ...]], tuple[Entry, ...]], identity: Mapping[str, str]
+    ) -> None:
+        """Makes every entry anew from the documents held, and notes the new identity (space, analyzer)."""
 
     def compact(self) -> None:
         """Gives back the room of what was replaced or dropped. Answers stay the same to the last bit."""

@@ -1,0 +1,1 @@
+"""The parts put together: a bookcase, its shelves, its sources and its settings."""

@@ -1,0 +1,1 @@
+"""Where a shelf's entries stand, one plug-in a module; loaded by name."""

@@ -1,0 +1,144 @@
+"""From text to the terms that are indexed and asked for, by one path for both.
+
+A *word* is what is written between separators; its *term* is what the index holds. Words are folded (lower case, no
+accents, plain letters) and then stemmed by the rules of the text's language. A stemmed term carries its language
+before a colon, `pt:licit`, so that stems of two languages never meet. A term that no stemmer touched (numbers, codes
+such as `m2` and `c++`, words in `und`, scripts the language is not written in) is bare, and meets itself in texts of
+any language. A colon separates words, so no term holds another one.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import chain, islice
+from typing import Final
+
+from estante.index.languages import english, portuguese, snowball, spanish
+from estante.index.languages.letters import unaccented
+from estante.index.languages.words import WORD_LENGTH, runs, split, words
+
+ANALYZER_VERSION: Final = f"1/{snowball.VERSION}"
+"""Changes when any text may give other terms; a shelf made with another one must be indexed again."""
+
+QUERY_WORDS: Final = 64
+"""The most words of a query that are searched for."""
+
+_QUERY_READ: Final = 64 * QUERY_WORDS  # words of a query looked at, stop words and repetitions included
+_REMEMBERED: Final = 1 << 16  # runs of a language
+
+_RULES: Final = {"pt": portuguese.stem, "en": english.stem, "es": spanish.stem}
+_STOP_WORDS: Final = {"pt": portuguese.STOP_WORDS, "en": english.STOP_WORDS, "es": spanish.STOP_WORDS}
+_NO_WORDS: Final[frozenset[str]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A written word, `text[start:end]`, and its term. Offsets are code points."""
+
+    start: int
+    end: int
+    term: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWord:
+    """A word of a query and its distinct terms, one for each language asked, in that order."""
+
+    text: str
+    start: int
+    end: int
+    terms: tuple[str, ...]
+
+
+def tokens(text: str, language: str) -> Iterator[Token]:
+    """The words of a text in the order of their starts, stop words included.
+
+    Words overlap in two cases only: pairs of characters in scripts without spaces, and one character that stands for
+    several, such as `½` for 1 and 2. `language` is a code such as `pt` or `pt-BR`; an unknown one is `und`.
+    """
+    term = _terms(language).term
+    for start, end, word in words(text):
+        yield Token(start, end, term(word))
+
+
+def terms(text: str, language: str) -> list[str]:
+    """The terms of `tokens(text, language)`, at the speed of indexing."""
+    return list(chain.from_iterable(map(_terms(language).__getitem__, runs().findall(text))))
+
+
+def is_stopword(word: str, language: str) -> bool:
+    """Whether the written word says nothing of a text's subject, as `de` or `the`. Compared folded, never stemmed."""
+    folded = [word for _, _, word in words(word)]
+    return bool(folded) and _STOP_WORDS.get(_code(language), _NO_WORDS).issuperset(folded)
+
+
+def query_terms(text: str, languages: Sequence[str]) -> list[QueryWord]:
+    """The words to search for, at most `QUERY_WORDS`, each with its terms in every language of the shelf.
+
+    A stop word of any of the languages is left out, unless that would leave nothing; so is a word whose terms an
+    earlier word has. Without languages words are only folded.
+    """
+    codes = list(dict.fromkeys(map(_code, languages))) or ["und"]
+    stop_words = _NO_WORDS.union(*(_STOP_WORDS.get(code, _NO_WORDS) for code in codes))
+    asked: dict[tuple[str, ...], QueryWord] = {}
+    set_aside: dict[tuple[str, ...], QueryWord] = {}
+    for start, end, word in islice(words(text), _QUERY_READ):
+        own = tuple(dict.fromkeys(_memory(code).term(word) for code in codes))
+        kept = set_aside if word in stop_words else asked
+        kept.setdefault(own, QueryWord(text[start:end], start, end, own))
+        if len(asked) == QUERY_WORDS:
+            break
+    return list((asked or set_aside).values())[:QUERY_WORDS]
+
+
+class _Terms(dict[str, tuple[str, ...]]):
+    """The terms of each run of characters, for one language; remembers the runs it has met.
+
+    Safe in threads: an entry depends on its key alone, and the stemmers are each thread's own.
+    """
+
+    def __init__(self, code: str) -> None:
+        super().__init__()
+        self._prefix = code + ":"
+        self._scripts = snowball.SCRIPTS.get(code, ("LATIN",))
+        self._stem: Callable[[str], str] | None = _RULES.get(code)
+        if self._stem is None and snowball.known(code):
+            self._stem = snowball.stemmer(code)
+
+    def __missing__(self, run: str) -> tuple[str, ...]:
+        found = tuple(self.term(word) for _, _, word in split(run))
+        if len(run) <= WORD_LENGTH:
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[run] = found
+        return found
+
+    def term(self, word: str) -> str:
+        """The term of a folded word."""
+        if self._stem is None or not self._is_stemmed(word):
+            return word
+        stem = self._stem(word) or word
+        return self._prefix + (unaccented(stem) if "LATIN" in self._scripts else stem)
+
+    def _is_stemmed(self, word: str) -> bool:
+        if word.isascii():
+            return word.isalpha() and "LATIN" in self._scripts
+        if any(map(str.isnumeric, word)):
+            return False
+        return unicodedata.name(word[0], "").split(" ")[0] in self._scripts
+
+
+_memory = cache(_Terms)
+
+
+def _terms(language: str) -> _Terms:
+    return _memory(_code(language))
+
+
+@lru_cache(maxsize=256)
+def _code(language: str) -> str:
+    """The code of a language there is a stemmer for, or `und`: `pt` for `pt-BR`, `PT_br` and `pt`."""
+    code = re.split("[-_]", language, maxsplit=1)[0].lower()
+    return code if code in _RULES or snowball.known(code) else "und"

@@ -1,0 +1,469 @@
+"""The catalog of a shelf: one SQLite file that is the truth; its commit is the commit point of everything.
+
+Texts are kept in pages of 16,384 characters, compressed, so a passage of a 50 MB text costs as much to read as one of
+a page. Every row carries a CRC of its fields: a row that was edited from outside is an error, never an answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from estante.index.boundary import missing
+from estante.model import wire
+from estante.model.access import Scope
+from estante.model.content import Chunk, Document, Metadata, Span
+from estante.model.errors import CorruptShelf, EstanteError, FullDisk, LockedShelf, Unavailable
+from estante.model.ports import Deposit, LedgerRow, Listing
+
+PAGE: Final = 16_384
+FORMAT: Final = "1"
+CUTS: Final = 256
+"""Cuts in a page: what one hit reads of the cuts of its document."""
+
+Broken = Callable[[str], Exception]
+
+SCHEMA: Final = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE scopes (scope INTEGER PRIMARY KEY, tenant TEXT NOT NULL, readers TEXT NOT NULL, UNIQUE (tenant, readers));
+CREATE TABLE documents (
+    doc INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, uri TEXT NOT NULL, source TEXT NOT NULL,
+    item TEXT NOT NULL, title TEXT NOT NULL, language TEXT NOT NULL, media_type TEXT NOT NULL,
+    scope INTEGER NOT NULL REFERENCES scopes (scope), chars INTEGER NOT NULL, chunks INTEGER NOT NULL,
+    metadata TEXT NOT NULL, redactions INTEGER NOT NULL, losses TEXT NOT NULL, added TEXT NOT NULL,
+    segment INTEGER NOT NULL, version INTEGER NOT NULL, crc INTEGER NOT NULL);
+CREATE INDEX documents_by_item ON documents (source, item);
+CREATE INDEX documents_by_language ON documents (language);
+CREATE INDEX documents_by_scope ON documents (scope);
+CREATE INDEX documents_by_version ON documents (version);
+CREATE TABLE features (doc INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE cuts (doc INTEGER NOT NULL, page INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (doc, page))
+    WITHOUT ROWID;
+CREATE TABLE texts (doc INTEGER NOT NULL, page INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (doc, page))
+    WITHOUT ROWID;
+CREATE TABLE items (
+    source TEXT NOT NULL, item TEXT NOT NULL, revision TEXT NOT NULL, digest TEXT NOT NULL, recipe TEXT NOT NULL,
+    reason TEXT NOT NULL, PRIMARY KEY (source, item)) WITHOUT ROWID;
+CREATE TABLE segments (segment INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, size INTEGER NOT NULL,
+    footer INTEGER NOT NULL, rows INTEGER NOT NULL);
+CREATE TABLE dead (segment INTEGER NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY (segment, doc)) WITHOUT ROWID;
+"""
+
+FIELDS: Final = (
+    "id, uri, source, item, title, language, media_type, scope, chars, chunks, metadata, redactions, losses, added"
+)
+_MARKS: Final = ", ".join("?" * len(FIELDS.split(", ")))
+
+
+def row_crc(fields: tuple[object, ...]) -> int:
+    """A sum over the fields of a row, in order."""
+    return zlib.crc32("\x1f".join(repr(field) for field in fields).encode("utf-8", "surrogatepass"))
+
+
+class Catalog:
+    """The SQLite file, with one connection a thread. Errors of SQLite become errors of ours."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._local = threading.local()
+        self._all: list[sqlite3.Connection] = []
+        self._guard = threading.Lock()
+        self._closed = False
+
+    @classmethod
+    def create(cls, path: Path, meta: Mapping[str, str]) -> Catalog:
+        """A new catalog, whole or not at all: it is made beside and moved into place."""
+        staged = path.with_suffix(".new")
+        staged.unlink(missing_ok=True)
+        os.close(os.open(staged, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        catalog = cls(staged)
+        with catalog.mended():
+            connection = catalog.connection()
+            connection.execute("PRAGMA journal_mode = DELETE")
+            with connection:
+                connection.executescript(SCHEMA)
+                connection.executemany(
+                    "INSERT INTO meta VALUES (?, ?)", [*meta.items(), ("format", FORMAT), ("generation", "0")]
+                )
+        catalog.close()
+        staged.replace(path)
+        return cls(path)
+
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection."""
+        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if found is None:
+            found = self._connect()
+            self._local.connection = found
+            with self._guard:
+                self._all.append(found)
+        return found
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._closed:
+            raise Unavailable("the shelf was closed", hint="Open the bookcase again.")
+        uri = self.path.absolute().as_uri() + ("?mode=ro&immutable=1" if self.read_only else "?mode=rw")
+        connection = sqlite3.connect(uri, uri=True, timeout=10, check_same_thread=False, isolation_level=None)
+        if not self.read_only:
+            connection.execute("PRAGMA journal_mode = WAL")
+            # FULL: a commit that was reported survives a power cut, not only a kill.
+            connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA mmap_size = 0")
+        connection.execute("PRAGMA cache_size = -4096")
+        return connection
+
+    def close(self) -> None:
+        """Closes every connection; closing twice is allowed."""
+        with self._guard:
+            self._closed = True
+            for connection in self._all:
+                with suppress(sqlite3.Error):
+                    connection.close()
+            self._all.clear()
+        self._local = threading.local()
+
+    @contextmanager
+    def mended(self) -> Iterator[None]:
+        """Turns what SQLite raises into what happened and what to do."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise _told(error, self.path) from error
+        except (zlib.error, json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise self.broken(str(error)) from error
+
+    def broken(self, what: str) -> CorruptShelf:
+        """The error for a catalog that is not what was written."""
+        return CorruptShelf(
+            f"{self.path.name} is damaged: {what}",
+            hint="Restore it from a backup, or run: estante rebuild --from-sources",
+        )
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One whole state, unmoved by writers, until the block ends."""
+        with self.mended():
+            connection = self.connection()
+            if _within(connection):  # A view inside a view of the same thread shares its state.
+                yield connection
+                return
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
+
+    @contextmanager
+    def changing(self) -> Iterator[sqlite3.Connection]:
+        """All of the block or nothing of it; the generation goes up by one."""
+        if self.read_only:
+            raise Unavailable(f"{self.path.parent} cannot be written to", hint="Open it as a user who may write there.")
+        with self.mended():
+            connection = self.connection()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+
+    def meta(self) -> dict[str, str]:
+        """All small named values."""
+        with self.reading() as connection:
+            return {str(key): str(value) for key, value in connection.execute("SELECT key, value FROM meta")}
+
+
+def _within(connection: sqlite3.Connection) -> bool:
+    return connection.in_transaction
+
+
+def _told(error: sqlite3.DatabaseError, path: Path) -> EstanteError:
+    text = str(error)
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL or "disk I/O" in text or "is full" in text:
+        return FullDisk(f"cannot write {path.name}: {text}", hint="Free some room and run the same command again.")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return LockedShelf(f"{path.name} is in use: {text}", hint="Wait for the other process and try again.")
+    if code == sqlite3.SQLITE_CANTOPEN:
+        return Unavailable(f"{path} cannot be opened: {text}", hint="Check that it exists and that you may read it.")
+    if code == sqlite3.SQLITE_READONLY:
+        return Unavailable(f"{path} cannot be written to", hint="Check its permissions.")
+    hint = "Restore it from a backup, or run: estante rebuild --from-sources"
+    return CorruptShelf(f"{path.name} is damaged: {text}", hint=hint)
+
+
+class Scopes:
+    """The scopes of a shelf and their numbers."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.by_number = {
+            int(number): Scope(tenant, wire.readers_from_text(readers))
+            for number, tenant, readers in connection.execute("SELECT scope, tenant, readers FROM scopes")
+        }
+
+    @staticmethod
+    def number(connection: sqlite3.Connection, scope: Scope) -> int:
+        """The number of a scope, given one if it is new."""
+        key = (scope.tenant, wire.readers_to_text(scope.readers))
+        connection.execute("INSERT OR IGNORE INTO scopes (tenant, readers) VALUES (?, ?)", key)
+        found = connection.execute("SELECT scope FROM scopes WHERE tenant = ? AND readers = ?", key).fetchone()
+        return int(found[0])
+
+
+def insert(
+    connection: sqlite3.Connection,
+    deposit: Deposit,
+    document: Document,
+    chunks: Sequence[Chunk],
+    segment: int,
+    version: int,
+) -> int:
+    """Writes a document, its text and its cuts; returns its number."""
+    fields = (
+        document.id,
+        document.uri,
+        document.source,
+        deposit.item,
+        document.title,
+        document.language,
+        document.media_type,
+        Scopes.number(connection, document.scope),
+        len(document.text),
+        len(chunks),
+        wire.dumps(wire.plain(document.metadata)),
+        len(document.redactions),
+        wire.dumps(list(deposit.losses)),
+        deposit.added,
+    )
+    cursor = connection.execute(
+        f"INSERT INTO documents ({FIELDS}, segment, version, crc) VALUES ({_MARKS}, ?, ?, ?)",
+        (*fields, segment, version, row_crc(fields)),
+    )
+    number = int(cursor.lastrowid or 0)
+    features = [wire.marks_to_json(document.marks), wire.redactions_to_json(document.redactions)]
+    connection.execute("INSERT INTO features VALUES (?, ?)", (number, _packed(features)))
+    connection.executemany("INSERT INTO texts VALUES (?, ?, ?)", _pages(number, document.text))
+    cuts = [[chunk.span.start, chunk.span.end, chunk.locator, *chunk.trail] for chunk in chunks]
+    pages = [(number, at // CUTS, _packed(cuts[at : at + CUTS])) for at in range(0, len(cuts), CUTS)]
+    connection.executemany("INSERT INTO cuts VALUES (?, ?, ?)", pages)
+    return number
+
+
+def _packed(value: object) -> bytes:
+    return zlib.compress(wire.dumps(value).encode("utf-8"), 6)
+
+
+def _unpacked(data: bytes) -> Any:
+    return json.loads(zlib.decompress(data))
+
+
+def _pages(number: int, text: str) -> Iterator[tuple[int, int, bytes]]:
+    for page, at in enumerate(range(0, len(text), PAGE)):
+        yield number, page, zlib.compress(text[at : at + PAGE].encode("utf-8"), 6)
+
+
+def remove(connection: sqlite3.Connection, number: int, segment: int) -> None:
+    """Takes a document out; its rows in the segment are dead from now on."""
+    connection.execute("DELETE FROM documents WHERE doc = ?", (number,))
+    for table in ("texts", "cuts", "features"):
+        connection.execute(f"DELETE FROM {table} WHERE doc = ?", (number,))
+    connection.execute("INSERT INTO dead VALUES (?, ?)", (segment, number))
+
+
+def read_text(connection: sqlite3.Connection, number: int, start: int, end: int, broken: Broken) -> str:
+    """Characters ``[start, end)`` of a document's text, from the pages that hold them."""
+    first, last = start // PAGE, max(start, end - 1) // PAGE
+    rows = connection.execute(
+        "SELECT data FROM texts WHERE doc = ? AND page BETWEEN ? AND ? ORDER BY page", (number, first, last)
+    ).fetchall()
+    text = "".join(zlib.decompress(data).decode("utf-8") for (data,) in rows)
+    found = text[start - first * PAGE : end - first * PAGE]
+    if len(found) != end - start:
+        raise broken("a page of text is missing")
+    return found
+
+
+class DocumentRow:
+    """A row of the documents table, checked, with its parts read when they are asked for."""
+
+    __slots__ = ("_fields", "number", "segment")
+
+    COLUMNS: Final = f"doc, segment, crc, {FIELDS}"
+
+    def __init__(self, row: tuple[Any, ...], broken: Broken) -> None:
+        self.number: int = row[0]
+        self.segment: int = row[1]
+        self._fields = row[3:]
+        if row_crc(self._fields) != row[2]:
+            raise broken(f"the record of document {row[3]!r} does not match its sum")
+
+    @property
+    def id(self) -> str:
+        """The document's id."""
+        return str(self._fields[0])
+
+    @property
+    def scope(self) -> int:
+        """The number of its scope."""
+        return int(self._fields[7])
+
+    @property
+    def chars(self) -> int:
+        """The length of its text."""
+        return int(self._fields[8])
+
+    @property
+    def item(self) -> tuple[str, str]:
+        """The (source, item) that brought it."""
+        return self._fields[2], self._fields[3]
+
+    def metadata(self) -> dict[str, object]:
+        """Its metadata."""
+        found = json.loads(self._fields[10])
+        return found if isinstance(found, dict) else {}
+
+    def record(self) -> dict[str, object]:
+        """Its metadata with its own attributes, as filters see it."""
+        id_, uri, source, _, title, language, media_type = self._fields[:7]
+        own = {"@id": id_, "@uri": uri, "@source": source, "@title": title, "@language": language}
+        return {**self.metadata(), **own, "@media_type": media_type, "@added": self._fields[13]}
+
+    def document(self, connection: sqlite3.Connection, scope: Scope, broken: Broken) -> Document:
+        """The document whole."""
+        id_, uri, source, _, title, language, media_type = self._fields[:7]
+        found = connection.execute("SELECT data FROM features WHERE doc = ?", (self.number,)).fetchone()
+        if found is None:
+            raise broken(f"the features of document {id_!r} are missing")
+        marks, redactions = _unpacked(found[0])
+        return wire.restore(
+            id=id_,
+            uri=uri,
+            source=source,
+            title=title,
+            text=read_text(connection, self.number, 0, self.chars, broken),
+            scope=scope,
+            language=language,
+            media_type=media_type,
+            marks=wire.marks_from_json(marks),
+            metadata=self.metadata(),
+            redactions=wire.redactions_from_json(redactions),
+        )
+
+    def cuts(self, connection: sqlite3.Connection, broken: Broken) -> list[list[Any]]:
+        """Every cut: start, end, locator, and the trail."""
+        rows = connection.execute("SELECT data FROM cuts WHERE doc = ? ORDER BY page", (self.number,))
+        found = [cut for (data,) in rows for cut in _unpacked(data)]
+        if len(found) != self._fields[9]:
+            raise broken(f"cuts of document {self.id!r} are missing")
+        return found
+
+    def chunk(self, connection: sqlite3.Connection, scope: Scope, index: int, broken: Broken) -> Chunk:
+        """One chunk, at the price of the pages it stands on."""
+        where = (self.number, index // CUTS)
+        found = connection.execute("SELECT data FROM cuts WHERE doc = ? AND page = ?", where).fetchone()
+        cuts = _unpacked(found[0]) if found else []
+        if index % CUTS >= len(cuts):
+            raise broken(f"a cut of document {self.id!r} is missing")
+        start, end, locator, *trail = cuts[index % CUTS]
+        id_, uri, _, _, title, language, _ = self._fields[:7]
+        return wire.restore_chunk(
+            document_id=id_,
+            index=index,
+            span=Span(start, end),
+            text=read_text(connection, self.number, start, end, broken),
+            scope=scope,
+            title=title,
+            trail=tuple(trail),
+            uri=uri,
+            locator=locator,
+            language=language,
+            metadata=self.metadata(),
+        )
+
+    def listing(self, scope: Scope) -> Listing:
+        """The document as lists show it."""
+        return Listing(
+            document_id=self.id,
+            uri=self._fields[1],
+            source=self._fields[2],
+            title=self._fields[4],
+            chars=self.chars,
+            chunks=int(self._fields[9]),
+            language=self._fields[5],
+            scope=scope,
+            media_type=self._fields[6],
+            added=self._fields[13],
+            metadata=self.metadata(),
+            redactions=int(self._fields[11]),
+            losses=tuple(json.loads(self._fields[12])),
+        )
+
+
+def amend(connection: sqlite3.Connection, row: DocumentRow, metadata: Metadata, version: int) -> None:
+    """Replaces a document's metadata."""
+    fields = list(row._fields)
+    fields[10] = wire.dumps(wire.plain(metadata))
+    connection.execute(
+        "UPDATE documents SET metadata = ?, version = ?, crc = ? WHERE doc = ?",
+        (fields[10], version, row_crc(tuple(fields)), row.number),
+    )
+
+
+def find(connection: sqlite3.Connection, document_id: str, broken: Broken) -> DocumentRow:
+    """The row of a document. Raises ``NotFound``."""
+    row = connection.execute(
+        f"SELECT {DocumentRow.COLUMNS} FROM documents WHERE id = ?",
+        (document_id,),
+    ).fetchone()
+    if row is None:
+        raise missing(document_id)
+    return DocumentRow(row, broken)
+
+
+def read_ledger(
+    connection: sqlite3.Connection, source: str | None, items: Sequence[str] | None
+) -> dict[tuple[str, str], LedgerRow]:
+    """What is remembered of the items of a source, of some of them, or of all sources."""
+    if source is None:
+        return _ledger(connection, "", ())
+    if items is None:
+        return _ledger(connection, "WHERE source = ?", (source,))
+    found: dict[tuple[str, str], LedgerRow] = {}
+    for at in range(0, len(items), 500):
+        some = items[at : at + 500]
+        marks = ", ".join("?" * len(some))
+        found.update(_ledger(connection, f"WHERE source = ? AND item IN ({marks})", (source, *some)))
+    return found
+
+
+def _ledger(connection: sqlite3.Connection, where: str, values: tuple[str, ...]) -> dict[tuple[str, str], LedgerRow]:
+    documents: dict[tuple[str, str], list[str]] = {}
+    readers: dict[tuple[str, str], str] = {}
+    query = f"SELECT source, item, id, readers FROM documents JOIN scopes USING (scope) {where}"
+    for owner, item, document_id, scope in connection.execute(query, values):
+        documents.setdefault((owner, item), []).append(document_id)
+        readers[owner, item] = scope
+    query = f"SELECT source, item, revision, digest, recipe, reason FROM items {where}"
+    return {
+        (owner, item): LedgerRow(
+            revision,
+            digest,
+            recipe,
+            reason,
+            tuple(sorted(documents.get((owner, item), ()))),
+            readers.get((owner, item), ""),
+        )
+        for owner, item, revision, digest, recipe, reason in connection.execute(query, values)
+    }

@@ -1,0 +1,1 @@
+"""What the analyzer knows of each language: its letters, its stop words, its stems."""

@@ -1,0 +1,782 @@
+"""The embedded store: a folder that holds a catalog and segments. One writer, any number of readers.
+
+The catalog's commit is the commit point: a segment is written and made safe first, then the transaction that names it
+commits. A reader sees one whole state from the first byte of its view to the last.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estante.index import catalog, dense, lexical, segments
+from estante.index.boundary import bounds, missing, refuse_foreign, refuse_stale, space_to_text, taken
+from estante.index.catalog import Catalog, DocumentRow
+from estante.index.columns import Columns
+from estante.index.lock import WriterLock
+from estante.index.ranking import best
+from estante.model.access import Grant, Scope
+from estante.model.asking import Where
+from estante.model.content import Chunk, Document, Metadata, Span
+from estante.model.errors import CorruptShelf, Denied, EstanteError, NameTaken, NotFound, StaleShelf
+from estante.model.ports import (
+    Deposit,
+    Entry,
+    Found,
+    LedgerRow,
+    Lexical,
+    Listing,
+    Quantised,
+    Space,
+    Statistics,
+    Word,
+)
+
+FAN: Final = 4
+"""Segments of one size class that are merged into one of the next."""
+
+SMALLEST: Final = 128
+ROW_BITS: Final = 40
+MASKS: Final = 32
+
+Make = Callable[[Document, tuple[Span, ...]], tuple[Entry, ...]]
+
+
+class Part:
+    """A segment in a state: which of its documents and rows are alive."""
+
+    def __init__(self, number: int, segment: segments.Segment, dead: frozenset[int]) -> None:
+        self.number = number
+        self.segment = segment
+        self.dead = dead
+        self.lengths: NDArray[Any] = segment.array("length")
+        self.live_documents: NDArray[np.bool_] | None = None
+        self.live_rows: NDArray[np.bool_] | None = None
+        if dead:
+            self.live_documents = ~np.isin(segment.keys, np.fromiter(dead, np.int64, len(dead)))
+            self.live_rows = self.live_documents[segment.document]
+        alive = self.lengths if self.live_rows is None else self.lengths[self.live_rows]
+        self.rows = len(alive)
+        self.words = int(alive.sum(dtype=np.int64))
+
+    def places(self, columns: Columns) -> NDArray[np.int64]:
+        """Where the segment's documents stand in the columns, -1 for the dead."""
+        return columns.place(self.segment.keys)
+
+
+class State:
+    """One committed state of the shelf, ready to search; shared by the views of a generation."""
+
+    def __init__(
+        self,
+        generation: int,
+        parts: tuple[Part, ...],
+        scopes: dict[int, Scope],
+        languages: tuple[str, ...],
+    ) -> None:
+        self.generation = generation
+        self.parts = parts
+        self.scopes = scopes
+        self.languages = languages
+        self.rows = sum(part.rows for part in parts)
+        words = sum(part.words for part in parts)
+        self.average = words / self.rows if self.rows else 0.0
+        self.by_document: dict[int, int] | None = None
+        self.columns: Columns | None = None
+        self.masks: dict[tuple[Grant, str], list[NDArray[np.bool_] | None]] = {}
+        self._documents: int | None = None
+
+    def documents(self, connection: sqlite3.Connection) -> int:
+        """How many documents there are."""
+        if self._documents is None:
+            self._documents = int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
+        return self._documents
+
+
+class EmbeddedStore:
+    """One shelf in a folder. Safe to use from several threads and processes."""
+
+    def __init__(self, path: Path, *, tenant: str, shared: bool, wait: float = 10.0) -> None:
+        """Opens a shelf that exists. Raises ``NotFound`` where there is none, ``StaleShelf`` on another format."""
+        self.path = path
+        self.tenant = tenant
+        self.shared = shared
+        file = path / "catalog.sqlite"
+        if file.is_symlink():
+            raise Denied(f"{file} is a link", hint="A shelf's own files are never links: remove it.")
+        if not file.exists():
+            self._refuse_absent(file)
+        writable = os.access(path, os.W_OK) and os.access(file, os.W_OK)
+        self._catalog = Catalog(file, read_only=not writable)
+        self._lock = WriterLock(path, wait)
+        self._guard = threading.RLock()
+        self._state: State | None = None
+        self._open: dict[str, segments.Segment] = {}
+        self._columns: Columns | None = None
+        self._written = 0
+        try:
+            self.identity = self._catalog.meta()
+        except EstanteError:
+            self._catalog.close()
+            raise
+        self._refuse_foreign_shelf()
+
+    @staticmethod
+    def _refuse_absent(file: Path) -> None:
+        if (file.parent / "segments").is_dir() and any((file.parent / "segments").iterdir()):
+            raise CorruptShelf(
+                f"{file} is missing beside its segments",
+                hint="Restore it from a backup, or run: estante rebuild --from-sources",
+            )
+        raise NotFound(f"there is no shelf at {file.parent}", hint="Make one with: estante init")
+
+    def _refuse_foreign_shelf(self) -> None:
+        told = self.identity
+        if told.get("format") != catalog.FORMAT:
+            raise StaleShelf(
+                f"the shelf has format {told.get('format')!r}, this version reads {catalog.FORMAT!r}",
+                hint="Use the version of Estante that made it, or run: estante rebuild --from-sources",
+            )
+        kind = "shared" if self.shared else "private"
+        if told.get("tenant") != self.tenant or told.get("kind") != kind:
+            raise NameTaken(
+                f"{self.path} is the {told.get('kind')} shelf of tenant {told.get('tenant')!r}, "
+                f"not the {kind} shelf of {self.tenant!r}",
+                hint="Give each shelf a folder of its own in the settings.",
+            )
+
+    @classmethod
+    def create(
+        cls, path: Path, *, tenant: str, shared: bool, space: Space, analyzer: str, wait: float = 10.0
+    ) -> EmbeddedStore:
+        """A new, empty shelf. Raises ``NameTaken`` where there is one already."""
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.chmod(0o700)
+        lock = WriterLock(path, wait)
+        with lock.held("create"):
+            if (path / "catalog.sqlite").exists():
+                raise NameTaken(f"there is a shelf at {path} already", hint="Open it instead of creating it.")
+            (path / "segments").mkdir(mode=0o700, exist_ok=True)
+            meta = {"tenant": tenant, "kind": "shared" if shared else "private"}
+            meta |= {"space": space_to_text(space), "analyzer": analyzer}
+            Catalog.create(path / "catalog.sqlite", meta).close()
+        return cls(path, tenant=tenant, shared=shared, wait=wait)
+
+    def expect(self, *, space: Space, analyzer: str) -> None:
+        """Raises ``StaleShelf`` unless the shelf was made with this vector space and analyzer."""
+        refuse_stale(self.identity, {"space": space_to_text(space), "analyzer": analyzer}, "estante rebuild")
+
+    # --- reading -----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def view(self) -> Iterator[EmbeddedView]:
+        """The state as it is now, held until the block ends."""
+        with self._catalog.reading() as connection:
+            yield EmbeddedView(self, connection, self._current(connection))
+
+    def _current(self, connection: sqlite3.Connection) -> State:
+        row = connection.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
+        if row is None:
+            raise self._catalog.broken("its generation is missing")
+        generation = int(row[0])
+        with self._guard:
+            if self._state is None or self._state.generation != generation:
+                self._state = self._load(connection, generation)
+            return self._state
+
+    def _load(self, connection: sqlite3.Connection, generation: int) -> State:
+        dead: dict[int, set[int]] = {}
+        for number, document in connection.execute("SELECT segment, doc FROM dead"):
+            dead.setdefault(number, set()).add(document)
+        known = {part.number: part for part in self._state.parts} if self._state else {}
+        parts = []
+        rows = connection.execute("SELECT segment, name, size, footer FROM segments ORDER BY segment").fetchall()
+        for number, name, size, footer in rows:
+            gone = frozenset(dead.get(number, ()))
+            part = known.get(number)
+            if part is None or part.dead != gone:
+                part = Part(number, self._segment(name, size, footer), gone)
+            parts.append(part)
+        self._open = {name: self._open[name] for _, name, _, _ in rows}
+        return State(generation, tuple(parts), catalog.Scopes(connection).by_number, _languages(connection))
+
+    def _segment(self, name: str, size: int, footer: int) -> segments.Segment:
+        found = self._open.get(name)
+        if found is None:
+            found = self._open[name] = segments.Segment(self.path / "segments" / name, size, footer)
+        return found
+
+    def columns(self, connection: sqlite3.Connection, state: State) -> Columns:
+        """The metadata columns of a state: those of an earlier one with what has changed since."""
+        with self._guard:
+            if state.columns is None:
+                base = self._columns
+                crowded = base is not None and len(base.positions) > 2 * state.documents(connection) + 1_000
+                if base is None or crowded or base.version > state.generation:
+                    base = Columns()
+                state.columns = self._columns = self._caught_up(connection, base.fork(state.generation), base.version)
+            return state.columns
+
+    def _caught_up(self, connection: sqlite3.Connection, columns: Columns, since: int) -> Columns:
+        query = f"SELECT {DocumentRow.COLUMNS} FROM documents WHERE version > ? ORDER BY doc"
+        for row in connection.execute(query, (since,)):
+            document = DocumentRow(row, self._catalog.broken)
+            columns.put(document.number, document.record())
+        return columns
+
+    def broken(self, what: str) -> CorruptShelf:
+        """The error for a catalog that is not what was written."""
+        return self._catalog.broken(what)
+
+    # --- writing -----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self, purpose: str) -> Iterator[None]:
+        """Holds the one writer's place, and sweeps what a killed writer left behind."""
+        with self._lock.held(purpose) as outermost:
+            if outermost:
+                self._sweep()
+                self._written = 0
+            yield
+            if outermost:
+                self._settle()
+
+    def _settle(self) -> None:
+        """After a large addition, one segment: a merge that costs a fraction of what was just written."""
+        with self._catalog.reading() as connection:
+            rows = [row[0] for row in connection.execute("SELECT rows FROM segments")]
+        if len(rows) > 1 and self._written * 4 >= sum(rows):
+            with self._catalog.changing() as connection:
+                self._merge(
+                    connection, connection.execute("SELECT segment, name, size, footer FROM segments").fetchall()
+                )
+            self._sweep()
+
+    def _sweep(self) -> None:
+        with self._catalog.reading() as connection:
+            named = {name for (name,) in connection.execute("SELECT name FROM segments")}
+        with suppress(OSError):
+            for file in (self.path / "segments").iterdir():
+                if file.name not in named:
+                    file.unlink()
+
+    def put(self, deposits: Sequence[Deposit]) -> None:
+        """Puts all of them, or none, and only returns when they are safe."""
+        for deposit in deposits:
+            for document, _ in deposit.documents:
+                refuse_foreign(document, tenant=self.tenant, shared=self.shared)
+        with self.writing("put"), self._catalog.changing() as connection:
+            version = self._version(connection)
+            number = _next_segment(connection)
+            written: list[tuple[int, str, Sequence[Entry]]] = []
+            for deposit in deposits:
+                self._forget(connection, deposit.source, deposit.item)
+                for document, entries in deposit.documents:
+                    written.append(self._insert(connection, deposit, document, entries, number, version))
+                row = (deposit.source, deposit.item, deposit.revision, deposit.digest, deposit.recipe, deposit.reason)
+                connection.execute("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)", row)
+            if written:
+                rows = segments.gather(written, self._dimensions())
+                self._written += len(rows.document)
+                self._add_segment(connection, number, rows)
+                self._merge_small(connection)
+
+    def _insert(
+        self,
+        connection: sqlite3.Connection,
+        deposit: Deposit,
+        document: Document,
+        entries: Sequence[Entry],
+        number: int,
+        version: int,
+    ) -> tuple[int, str, Sequence[Entry]]:
+        if connection.execute("SELECT 1 FROM documents WHERE id = ?", (document.id,)).fetchone():
+            raise taken(document.id)
+        key = catalog.insert(connection, deposit, document, [e.chunk for e in entries], number, version)
+        return key, document.id, entries
+
+    def _version(self, connection: sqlite3.Connection) -> int:
+        return int(connection.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0]) + 1
+
+    def _dimensions(self) -> int:
+        return int(self.identity["space"].split()[1])
+
+    def _forget(self, connection: sqlite3.Connection, source: str, item: str) -> int:
+        """Takes out what an item brought; returns how many documents that were."""
+        query = "SELECT doc, segment FROM documents WHERE source = ? AND item = ?"
+        rows = connection.execute(query, (source, item)).fetchall()
+        for number, segment in rows:
+            catalog.remove(connection, number, segment)
+        connection.execute("DELETE FROM items WHERE source = ? AND item = ?", (source, item))
+        return len(rows)
+
+    def _add_segment(self, connection: sqlite3.Connection, number: int, rows: segments.Rows) -> None:
+        name = f"{number:08d}-{secrets.token_hex(4)}.seg"
+        size, footer = segments.write(self.path / "segments" / name, rows)
+        row = (number, name, size, footer, len(rows.document))
+        connection.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?)", row)
+
+    def _merge_small(self, connection: sqlite3.Connection) -> None:
+        """Merges segments of one size class once there are FAN of them, so a shelf keeps few segments."""
+        while True:
+            classes: dict[int, list[tuple[int, str, int, int]]] = {}
+            for row in connection.execute("SELECT segment, name, size, footer, rows FROM segments").fetchall():
+                classes.setdefault(_size_class(row[4]), []).append(row[:4])
+            full = [some for _, some in sorted(classes.items()) if len(some) >= FAN]
+            if not full:
+                return
+            self._merge(connection, full[0])
+
+    def _merge(self, connection: sqlite3.Connection, some: Sequence[tuple[int, str, int, int]]) -> None:
+        picked = []
+        for number, name, size, footer in some:
+            dead = {row[0] for row in connection.execute("SELECT doc FROM dead WHERE segment = ?", (number,))}
+            part = Part(number, self._segment(name, size, footer), frozenset(dead))
+            live = part.live_documents
+            picked.append((part.segment, np.ones(len(part.segment.keys), bool) if live is None else live))
+        merged = segments.merge(picked)
+        fresh = _next_segment(connection)
+        for number, *_ in some:
+            connection.execute("DELETE FROM segments WHERE segment = ?", (number,))
+            connection.execute("DELETE FROM dead WHERE segment = ?", (number,))
+            connection.execute("UPDATE documents SET segment = ? WHERE segment = ?", (fresh, number))
+        if len(merged.keys):
+            self._add_segment(connection, fresh, merged)
+
+    def drop(self, items: Iterable[tuple[str, str]]) -> int:
+        """Takes away all that these items brought."""
+        with self.writing("drop"), self._catalog.changing() as connection:
+            return sum(self._forget(connection, source, item) for source, item in items)
+
+    def amend(self, document_id: str, metadata: Metadata) -> None:
+        """Replaces the metadata of a document, nothing else."""
+        with self.writing("amend"), self._catalog.changing() as connection:
+            row = catalog.find(connection, document_id, self.broken)
+            catalog.amend(connection, row, metadata, self._version(connection))
+
+    def touch(self, revisions: Sequence[tuple[str, str, str]]) -> None:
+        """Notes that items have a new revision and the same content."""
+        with self.writing("touch"), self._catalog.changing() as connection:
+            connection.executemany(
+                "UPDATE items SET revision = ? WHERE source = ? AND item = ?",
+                [(revision, source, item) for source, item, revision in revisions],
+            )
+
+    def remember(self, key: str, value: str) -> None:
+        """Keeps a small named value."""
+        with self.writing("remember"), self._catalog.changing() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"user:{key}", value))
+
+    def compact(self) -> None:
+        """Merges all segments into one and gives the room back. Answers stay the same to the last bit."""
+        with self.writing("compact"):
+            with self._catalog.changing() as connection:
+                query = "SELECT segment, name, size, footer FROM segments"
+                some = connection.execute(query).fetchall()
+                dead = connection.execute("SELECT count(*) FROM dead").fetchone()[0]
+                if len(some) > 1 or dead:
+                    self._merge(connection, some)
+            with self._catalog.mended():
+                self._catalog.connection().execute("VACUUM")
+                self._catalog.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._sweep()
+
+    def rebuild(self, make: Make, identity: Mapping[str, str]) -> None:
+        """Makes the segments anew from the documents in the catalog, and notes the new identity."""
+        with self.writing("rebuild"):
+            before = self.identity
+            try:
+                with self._catalog.changing() as connection:
+                    self._rebuild(connection, make, identity)
+            except BaseException:
+                self.identity = before
+                raise
+            self.identity = self._catalog.meta()
+            with self._guard:
+                self._state = None
+            self._sweep()
+
+    def _rebuild(self, connection: sqlite3.Connection, make: Make, identity: Mapping[str, str]) -> None:
+        self._state = None
+        connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(identity.items()))
+        self.identity = {**self.identity, **identity}
+        connection.execute("DELETE FROM segments")
+        connection.execute("DELETE FROM dead")
+        scopes = catalog.Scopes(connection).by_number
+        numbers = [row[0] for row in connection.execute("SELECT doc FROM documents ORDER BY doc").fetchall()]
+        for at in range(0, len(numbers), 512):
+            batch = numbers[at : at + 512]
+            segment = _next_segment(connection)
+            gathered = [self._remade(connection, number, scopes, make) for number in batch]
+            connection.executemany("UPDATE documents SET segment = ? WHERE doc = ?", [(segment, n) for n in batch])
+            self._add_segment(connection, segment, segments.gather(gathered, self._dimensions()))
+            self._merge_small(connection)
+
+    def _remade(
+        self, connection: sqlite3.Connection, number: int, scopes: Mapping[int, Scope], make: Make
+    ) -> tuple[int, str, tuple[Entry, ...]]:
+        query = f"SELECT {DocumentRow.COLUMNS} FROM documents WHERE doc = ?"
+        row = DocumentRow(connection.execute(query, (number,)).fetchone(), self.broken)
+        document = row.document(connection, scopes[row.scope], self.broken)
+        spans = tuple(Span(cut[0], cut[1]) for cut in row.cuts(connection, self.broken))
+        return number, row.id, make(document, spans)
+
+    # --- care --------------------------------------------------------------------------------------------------
+
+    def check(self) -> list[str]:
+        """Reads everything and returns what is wrong."""
+        wrong: list[str] = []
+        try:
+            with self.view() as view:
+                wrong += view.problems()
+        except EstanteError as error:
+            wrong.append(error.message)
+        return wrong
+
+    def close(self) -> None:
+        """Gives back files and memory."""
+        with self._guard:
+            self._state = None
+            for segment in self._open.values():
+                segment.close()
+            self._open = {}
+        self._catalog.close()
+
+
+def _size_class(rows: int) -> int:
+    size, top = 0, SMALLEST
+    while rows > top:
+        size, top = size + 1, top * FAN
+    return size
+
+
+def _next_segment(connection: sqlite3.Connection) -> int:
+    row = connection.execute("SELECT value FROM meta WHERE key = 'segment'").fetchone()
+    number = int(row[0]) + 1 if row else 1
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('segment', ?)", (str(number),))
+    return number
+
+
+def _languages(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """The distinct languages, by hopping from one to the next in the index."""
+    found: list[str] = []
+    row = connection.execute("SELECT min(language) FROM documents").fetchone()
+    while row and row[0] is not None:
+        found.append(str(row[0]))
+        row = connection.execute("SELECT min(language) FROM documents WHERE language > ?", (row[0],)).fetchone()
+    return tuple(found)
+
+
+class Weighed:
+    """The words of a question against a state: postings a part, and each word's weight."""
+
+    def __init__(self, state: State, words: Sequence[Word]) -> None:
+        self.postings = [
+            [[part.segment.postings(term) for term in word.terms] for word in words] for part in state.parts
+        ]
+        self.weights: list[float] = []
+        for at in range(len(words)):
+            frequency = 0
+            for part, found in zip(state.parts, self.postings, strict=True):
+                for rows, _ in found[at]:
+                    live = part.live_rows
+                    frequency += len(rows) if live is None else int(np.count_nonzero(live[rows]))
+            self.weights.append(lexical.idf(state.rows, frequency))
+        self.total = sum(self.weights)
+
+
+class EmbeddedView:
+    """One whole state of an embedded store."""
+
+    def __init__(self, store: EmbeddedStore, connection: sqlite3.Connection, state: State) -> None:
+        self._store = store
+        self._connection = connection
+        self._state = state
+        self._weighed: tuple[tuple[Word, ...], Weighed] | None = None
+        self._documents: dict[int, DocumentRow] = {}
+
+    def statistics(self) -> Statistics:
+        """Counts of the whole shelf."""
+        one = self._connection.execute
+        documents, redactions = one("SELECT count(*), coalesce(sum(redactions), 0) FROM documents").fetchone()
+        skipped = one("SELECT count(*) FROM items WHERE reason <> ''").fetchone()[0]
+        size = sum(file.stat().st_size for file in self._store.path.rglob("*") if file.is_file())
+        return Statistics(
+            documents=documents,
+            chunks=self._state.rows,
+            average=self._state.average,
+            languages=self._state.languages,
+            redactions=redactions,
+            skipped=skipped,
+            bytes=size,
+        )
+
+    def languages(self) -> tuple[str, ...]:
+        """The languages of the shelf's documents."""
+        return self._state.languages
+
+    # --- who may see which rows ----------------------------------------------------------------------------------
+
+    def _masks(self, grant: Grant, where: Where | None) -> list[NDArray[np.bool_] | None]:
+        """For each part, which rows count: alive, covered by the grant, passing the filter. None: all of them."""
+        # The filter's text is the key: to a dict, the conditions x = 1 and x = true would be one.
+        key = (grant, repr(where))
+        masks = self._state.masks.get(key)
+        if masks is None:
+            masks = [self._mask(part, grant, where) for part in self._state.parts]
+            if len(self._state.masks) >= MASKS:
+                self._state.masks.clear()
+            self._state.masks[key] = masks
+        return masks
+
+    def _mask(self, part: Part, grant: Grant, where: Where | None) -> NDArray[np.bool_] | None:
+        mask = part.live_documents
+        scopes = self._state.scopes
+        if not all(grant.covers(scope) for scope in scopes.values()):
+            covered = {number for number, scope in scopes.items() if grant.covers(scope)}
+            scope_of = self._scope_of_documents()
+            keys = part.segment.keys.tolist()
+            seen = np.fromiter((scope_of.get(key, -1) in covered for key in keys), bool, len(keys))
+            mask = seen if mask is None else mask & seen
+        if where is not None:
+            columns = self._store.columns(self._connection, self._state)
+            decided, places = columns.decide(where), part.places(columns)
+            passed = (decided[places] if len(decided) else np.zeros(len(places), bool)) & (places >= 0)
+            mask = passed if mask is None else mask & passed
+        return None if mask is None else mask[part.segment.document]
+
+    def _scope_of_documents(self) -> dict[int, int]:
+        if self._state.by_document is None:
+            self._state.by_document = dict(self._connection.execute("SELECT doc, scope FROM documents"))
+        return self._state.by_document
+
+    # --- the legs ------------------------------------------------------------------------------------------------
+
+    def _weigh(self, words: Sequence[Word]) -> Weighed:
+        key = tuple(words)
+        if self._weighed is None or self._weighed[0] != key:
+            self._weighed = (key, Weighed(self._state, words))
+        return self._weighed[1]
+
+    def lexical(self, words: Sequence[Word], k: int, grant: Grant, where: Where | None) -> Lexical:
+        """The k best chunks by BM25 with a score above zero."""
+        weighed, masks = self._weigh(words), self._masks(grant, where)
+        candidates: list[tuple[float, int, int]] = []
+        most = 0.0
+        for at, part in enumerate(self._state.parts):
+            scores, masses = self._scores(part, weighed.postings[at], weighed.weights)
+            mask = masks[at]
+            rows = np.flatnonzero(scores if mask is None else (scores > 0) & mask)
+            if len(rows):
+                most = max(most, float(masses[rows].max()))
+                candidates += [(score, at, row) for row, score in best(rows, scores[rows], k)]
+        coverage = most / weighed.total if weighed.total else 0.0
+        return Lexical(self._found(candidates, k), coverage)
+
+    def _scores(
+        self,
+        part: Part,
+        postings: list[list[tuple[NDArray[Any], NDArray[Any]]]],
+        weights: list[float],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The BM25 score of every row of a part, and the weight of the words it holds."""
+        scores, masses = np.zeros(part.segment.rows), np.zeros(part.segment.rows)
+        for found, weight in zip(postings, weights, strict=True):
+            for rows, counts in found:
+                damp = lexical.damping(part.lengths[rows].astype(np.float64), self._state.average)
+                scores[rows] += lexical.contribution(weight, counts.astype(np.float64), damp)
+                masses[rows] += weight
+        return scores, masses
+
+    def nearest(self, vector: Quantised, k: int, grant: Grant, where: Where | None) -> tuple[Found, ...]:
+        """The k chunks with the greatest cosine."""
+        if not vector.scale:
+            return ()
+        wanted = np.frombuffer(vector.values, np.int8)
+        candidates: list[tuple[float, int, int]] = []
+        for at, (part, mask) in enumerate(zip(self._state.parts, self._masks(grant, where), strict=True)):
+            scales = part.segment.array("scales")
+            rows = np.flatnonzero(scales > 0 if mask is None else (scales > 0) & mask)
+            vectors = part.segment.array("vectors")
+            if len(rows) * 4 < len(scales):
+                scores = dense.cosines(vectors[rows], scales[rows], wanted, vector.scale)
+            else:
+                scores = dense.cosines(vectors, scales, wanted, vector.scale)[rows]
+            candidates += [(score, at, row) for row, score in best(rows, scores, k)]
+        return self._found(candidates, k)
+
+    def _found(self, candidates: list[tuple[float, int, int]], k: int) -> tuple[Found, ...]:
+        """The best over all parts; within a part the row is the tie-break, across parts the id and position."""
+        if len(candidates) > k:
+            edge = sorted((one[0] for one in candidates), reverse=True)[k - 1]
+            candidates = [one for one in candidates if one[0] >= edge]
+        found = [Found(at << ROW_BITS | row, score, self._tie(at, row)) for score, at, row in candidates]
+        found.sort(key=lambda one: (-one.score, one.tie))
+        return tuple(found[:k])
+
+    def _tie(self, at: int, row: int) -> tuple[str, int]:
+        segment = self._state.parts[at].segment
+        return segment.document_id(int(segment.document[row])), segment.position(row)
+
+    def _by_part(self, refs: Sequence[int]) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+        """For each part that holds some: where they stand in ``refs``, and their rows."""
+        wide = np.array(refs, np.int64)
+        for at in sorted(set((wide >> ROW_BITS).tolist())):
+            places = np.flatnonzero(wide >> ROW_BITS == at)
+            yield at, places, wide[places] & ((1 << ROW_BITS) - 1)
+
+    def bm25(self, words: Sequence[Word], refs: Sequence[int]) -> list[float]:
+        """The BM25 score of each candidate."""
+        weighed, scores = self._weigh(words), np.zeros(len(refs))
+        for at, places, wanted in self._by_part(refs):
+            damp = lexical.damping(self._state.parts[at].lengths[wanted].astype(np.float64), self._state.average)
+            for found, weight in zip(weighed.postings[at], weighed.weights, strict=True):
+                for rows, counts in found:
+                    if len(rows):
+                        near = np.minimum(np.searchsorted(rows, wanted.astype(rows.dtype)), len(rows) - 1)
+                        held = rows[near] == wanted
+                        added = lexical.contribution(weight, counts[near].astype(np.float64), damp)
+                        scores[places[held]] += added[held]
+        return [float(score) for score in scores]
+
+    def cosines(self, vector: Quantised, refs: Sequence[int]) -> list[float]:
+        """The cosine of each candidate."""
+        out = np.zeros(len(refs))
+        wanted = np.frombuffer(vector.values, np.int8)
+        for at, places, rows in self._by_part(refs):
+            segment = self._state.parts[at].segment
+            vectors, scales = segment.array("vectors")[rows], segment.array("scales")[rows]
+            out[places] = dense.cosines(vectors, scales, wanted, vector.scale)
+        return [float(score) for score in out]
+
+    # --- texts -----------------------------------------------------------------------------------------------------
+
+    def _scope(self, row: DocumentRow, grant: Grant) -> Scope:
+        scope = self._state.scopes.get(row.scope)
+        if scope is None:
+            raise self._store.broken(f"the scope of document {row.id!r} is missing")
+        if not grant.covers(scope):
+            raise missing(row.id)
+        return scope
+
+    def chunks(self, refs: Sequence[int], grant: Grant) -> list[Chunk]:
+        """The chunks of candidates, read for these alone."""
+        found = []
+        for ref in refs:
+            segment, row = self._state.parts[ref >> ROW_BITS].segment, ref & ((1 << ROW_BITS) - 1)
+            document = self._numbered(int(segment.keys[int(segment.document[row])]))
+            index = segment.position(row)
+            scope = self._scope(document, grant)
+            found.append(document.chunk(self._connection, scope, index, self._store.broken))
+        return found
+
+    def _numbered(self, number: int) -> DocumentRow:
+        found = self._documents.get(number)
+        if found is None:
+            query = f"SELECT {DocumentRow.COLUMNS} FROM documents WHERE doc = ?"
+            row = self._connection.execute(query, (number,)).fetchone()
+            if row is None:
+                raise self._store.broken(f"document number {number} is in a segment but not in the catalog")
+            found = self._documents[number] = DocumentRow(row, self._store.broken)
+        return found
+
+    def document(self, document_id: str, grant: Grant) -> Document:
+        """A document whole."""
+        row = catalog.find(self._connection, document_id, self._store.broken)
+        return row.document(self._connection, self._scope(row, grant), self._store.broken)
+
+    def slice(self, document_id: str, start: int, end: int | None, grant: Grant) -> tuple[int, int, str]:
+        """Part of a document's text, without reading the rest."""
+        row = catalog.find(self._connection, document_id, self._store.broken)
+        self._scope(row, grant)
+        start, end = bounds(document_id, start, end, row.chars)
+        if start == end:
+            return start, end, ""
+        return start, end, catalog.read_text(self._connection, row.number, start, end, self._store.broken)
+
+    def listings(self, grant: Grant, where: Where | None) -> Iterator[Listing]:
+        """The documents that the grant covers, by id."""
+        allowed: set[int] | None = None
+        if where is not None:
+            columns = self._store.columns(self._connection, self._state)
+            decided = columns.decide(where)
+            allowed = {number for number, at in columns.positions.items() if decided[at]}
+        query = f"SELECT {DocumentRow.COLUMNS} FROM documents ORDER BY id"
+        for fields in self._connection.execute(query):
+            row = DocumentRow(fields, self._store.broken)
+            scope = self._state.scopes[row.scope]
+            if grant.covers(scope) and (allowed is None or row.number in allowed):
+                yield row.listing(scope)
+
+    def spans(self, document_id: str, grant: Grant) -> tuple[Span, ...]:
+        """The spans of a document's chunks, in order."""
+        row = catalog.find(self._connection, document_id, self._store.broken)
+        self._scope(row, grant)
+        return tuple(Span(cut[0], cut[1]) for cut in row.cuts(self._connection, self._store.broken))
+
+    def entries(self, document_id: str) -> tuple[Entry, ...]:
+        """The document's entries, read back from catalog and segment."""
+        row = catalog.find(self._connection, document_id, self._store.broken)
+        scope = self._state.scopes[row.scope]
+        part = next(one for one in self._state.parts if one.number == row.segment)
+        local = int(np.flatnonzero(part.segment.keys == row.number)[0])
+        found = []
+        for at in np.flatnonzero(part.segment.document == local).tolist():
+            terms, vector = part.segment.entry(at)
+            index = part.segment.position(at)
+            found.append(Entry(row.chunk(self._connection, scope, index, self._store.broken), terms, vector))
+        return tuple(found)
+
+    def ledger(self, source: str | None = None, items: Sequence[str] | None = None) -> dict[tuple[str, str], LedgerRow]:
+        """What is remembered of every item of a source, or of these items."""
+        return catalog.read_ledger(self._connection, source, items)
+
+    def item_of(self, document_id: str, grant: Grant) -> tuple[str, str]:
+        """The (source, item) that brought a document."""
+        row = catalog.find(self._connection, document_id, self._store.broken)
+        self._scope(row, grant)
+        return row.item
+
+    def recall(self, key: str) -> str | None:
+        """A small named value."""
+        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (f"user:{key}",)).fetchone()
+        return None if row is None else str(row[0])
+
+    def problems(self) -> list[str]:
+        """What is wrong with the shelf, read whole."""
+        wrong = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        alive: dict[int, int] = {}
+        for part in self._state.parts:
+            try:
+                part.segment.verify()
+            except EstanteError as error:
+                wrong.append(error.message)
+            live = part.live_documents
+            keys = part.segment.keys if live is None else part.segment.keys[live]
+            alive.update(dict.fromkeys(keys.tolist(), part.number))
+        query = f"SELECT {DocumentRow.COLUMNS} FROM documents ORDER BY id"
+        for fields in self._connection.execute(query).fetchall():
+            wrong += self._document_problems(fields, alive)
+        wrong += [f"segment {alive[key]} holds document number {key}, which the catalog does not" for key in alive]
+        return wrong
+
+    def _document_problems(self, fields: tuple[Any, ...], alive: dict[int, int]) -> list[str]:
+        try:
+            row = DocumentRow(fields, self._store.broken)
+            if alive.pop(row.number, None) != row.segment:
+                return [f"document {row.id!r} is in the catalog but not in its segment"]
+            document = row.document(self._connection, self._state.scopes[row.scope], self._store.broken)
+            for cut in row.cuts(self._connection, self._store.broken):
+                document.cut(0, Span(cut[0], cut[1]))
+        except (EstanteError, ValueError, KeyError) as error:
+            return [f"document {fields[3]!r}: {error}"]
+        return []

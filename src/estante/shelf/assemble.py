@@ -1,0 +1,207 @@
+"""The composition root: settings to a bookcase. The only place that names plug-ins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, cast
+
+from estante.index.encoding import ENCODERS, blend_of
+from estante.index.engine import Engine
+from estante.index.storing import STORES
+from estante.ingest.pipeline import River, chunker
+from estante.model.asking import Mode
+from estante.model.errors import CorruptShelf, EstanteError, NameTaken, NotFound, SettingsError
+from estante.model.ports import Encoder, Outcome, Store
+from estante.security import principals
+from estante.shelf.bookcase import Bookcase
+from estante.shelf.local import PRIVATE, SHARED, Shelves
+from estante.shelf.settings import PluginSettings, Settings, ShelfSettings, load
+from estante.shelf.sources import Known
+
+FOLDER: Final = ".estante"
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What a bookcase is put together from, beside its shelves."""
+
+    engine: Engine
+    river: River
+
+
+def create(home: str | os.PathLike[str], settings: Settings | None = None) -> Bookcase:
+    """A new, empty bookcase in a folder (made if need be). Raises ``NameTaken`` where there is one already."""
+    root = Path(home).absolute()
+    settings = settings or load(root)
+    parts = _parts(settings)
+    if any((one.path / "catalog.sqlite").exists() for one in (settings.shared, settings.private)):
+        raise NameTaken(f"there is a bookcase at {root} already", hint="Open it instead: estante.open, or estante add.")
+    root.mkdir(parents=True, exist_ok=True)
+    (root / FOLDER).mkdir(mode=0o700, exist_ok=True)
+    for name, one in ((PRIVATE, settings.private), (SHARED, settings.shared)):
+        _make(settings, parts, name, one).close()
+    return open_bookcase(root, settings)
+
+
+def open_bookcase(home: str | os.PathLike[str], settings: Settings | None = None) -> Bookcase:
+    """The bookcase in a folder. Raises ``NotFound`` where there is none: opening never makes an empty one."""
+    root = Path(home).absolute()
+    settings = settings or load(root)
+    _refuse_absent(root, settings)
+    return _open(root, settings, expecting=True)
+
+
+def open_for_rebuild(home: str | os.PathLike[str], settings: Settings | None = None) -> Bookcase:
+    """The bookcase in a folder, even when another encoder or analyzer made it: to be rebuilt, not searched."""
+    root = Path(home).absolute()
+    settings = settings or load(root)
+    _refuse_absent(root, settings)
+    return _open(root, settings, expecting=False)
+
+
+def memory(settings: Settings | None = None) -> Bookcase:
+    """A bookcase in memory: the same answers, gone when it is closed."""
+    home = Path.cwd()
+    settings = settings or load(home, flags={}, environ={}, files=False)
+    parts = _parts(settings)
+    kind = STORES.load("memory")
+    identity = {"space": parts.engine.encoder.space, "analyzer": parts.engine.analysis}
+    shared, private = (kind(tenant=settings.tenant, shared=shared, **identity) for shared in (True, False))
+    return _case(settings, parts, Shelves(shared, private), home=None)
+
+
+def rebuild_from_sources(home: str | os.PathLike[str], settings: Settings | None = None) -> Outcome:
+    """Sets damaged shelves aside and reads every source that is still known again.
+
+    The old shelves are kept beside the new ones with ``.damaged`` in their names. Texts given directly cannot be
+    read again, and are told in the outcome's notes as far as the damage lets them be listed.
+    """
+    root = Path(home).absolute()
+    settings = settings or load(root)
+    known, lost = _salvage(settings)
+    for one in (settings.private, settings.shared):
+        if one.path.exists():
+            one.path.rename(_free(one.path))
+    with create(root, settings) as case:
+        case.adopt(known)
+        outcome = case.refresh()
+    notes = tuple(f"{text}: was given directly and must be added again" for text in lost)
+    return Outcome(**{**{f: getattr(outcome, f) for f in Outcome.__dataclass_fields__}, "notes": outcome.notes + notes})
+
+
+def _salvage(settings: Settings) -> tuple[str | None, list[str]]:
+    """What can still be read of the remembered sources, and the ids of texts given directly."""
+    sources: str | None = None
+    texts: list[str] = []
+    for name, one in ((PRIVATE, settings.private), (SHARED, settings.shared)):
+        with suppress(EstanteError, ValueError):
+            store = _store(settings, name, one)
+            with store.view() as view:
+                texts += [item for _, item in view.ledger("")]
+                sources = view.recall("sources") or sources
+            store.close()
+    return sources, texts
+
+
+def _free(path: Path) -> Path:
+    number = 1
+    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        number += 1
+    return aside
+
+
+def _refuse_absent(root: Path, settings: Settings) -> None:
+    if not (settings.private.path / "catalog.sqlite").exists() and not settings.private.path.exists():
+        raise NotFound(f"there is no bookcase at {root}", hint="Make one with: estante init, or estante.create")
+
+
+def _open(root: Path, settings: Settings, *, expecting: bool) -> Bookcase:
+    parts = _parts(settings)
+    opened: list[Store] = []
+    try:
+        for name, one in ((SHARED, settings.shared), (PRIVATE, settings.private)):
+            if name == SHARED and not one.path.exists():
+                raise CorruptShelf(
+                    f"the shared shelf is missing at {one.path}", hint="Run: estante rebuild --from-sources"
+                )
+            store = _store(settings, name, one)
+            opened.append(store)
+            if expecting:
+                store.expect(space=parts.engine.encoder.space, analyzer=parts.engine.analysis)
+    except EstanteError:
+        for store in opened:
+            store.close()
+        raise
+    return _case(settings, parts, Shelves(opened[0], opened[1]), home=root)
+
+
+def _case(settings: Settings, parts: _Parts, shelves: Shelves, *, home: Path | None) -> Bookcase:
+    return Bookcase(
+        shelves=shelves,
+        engine=parts.engine,
+        river=parts.river,
+        tenant=settings.tenant,
+        owner=principals.owner(settings.tenant),
+        home=home,
+        settled=_settled(settings),
+        now=_now,
+        mode=cast(Mode, settings.mode),
+        k=settings.k,
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _settled(settings: Settings) -> Sequence[Known]:
+    return [
+        Known(
+            name=one.name,
+            root=str(one.root),
+            use=one.use,
+            readers=one.readers,
+            include=one.include,
+            exclude=one.exclude,
+            max_bytes=one.max_bytes,
+            by_hand=False,
+        )
+        for one in settings.sources
+    ]
+
+
+def _parts(settings: Settings) -> _Parts:
+    encoder: Encoder = _made("encoder", ENCODERS.load(settings.encoder.use), settings.encoder)
+    cutter = chunker(settings.chunker.use, dict(settings.chunker.options))
+    return _Parts(Engine(encoder, blend_of(settings.encoder.use)), River(cutter, dict(settings.extractors)))
+
+
+def _made(family: str, kind: Any, chosen: PluginSettings) -> Any:
+    try:
+        return kind(**chosen.options)
+    except TypeError as error:
+        raise SettingsError(f"{family} {chosen.use!r}: {error}", hint=f"Check [{family}] in estante.toml.") from error
+
+
+def _store(settings: Settings, name: str, one: ShelfSettings) -> Store:
+    kind = STORES.load(one.store)
+    made: Store = kind(one.path, tenant=settings.tenant, shared=name == SHARED, wait=settings.lock_wait)
+    return made
+
+
+def _make(settings: Settings, parts: _Parts, name: str, one: ShelfSettings) -> Store:
+    kind = STORES.load(one.store)
+    made: Store = kind.create(
+        one.path,
+        tenant=settings.tenant,
+        shared=name == SHARED,
+        space=parts.engine.encoder.space,
+        analyzer=parts.engine.analysis,
+        wait=settings.lock_wait,
+    )
+    return made

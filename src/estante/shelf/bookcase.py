@@ -1,0 +1,462 @@
+"""The bookcase: the shelves of one tenant behind one object, the same on disk and in memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Final
+
+from estante.index import filters
+from estante.index.engine import Engine
+from estante.ingest.pipeline import River, clean_metadata, text_item
+from estante.model.access import Claim, Grant
+from estante.model.asking import Mode, Query, Results, Where
+from estante.model.content import Document, Metadata, Span
+from estante.model.errors import EstanteError, NotFound, SettingsError, Unavailable
+from estante.model.ports import Entry, Listing, Outcome, Progress, Store, View
+from estante.shelf.local import Shelves
+from estante.shelf.shelving import Shelving
+from estante.shelf.sources import Known, Sources, readers_of
+
+SOURCES: Final = "sources"
+
+PathOrPaths = str | PathLike[str] | Iterable[str | PathLike[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfStatus:
+    """A shelf as ``status`` shows it."""
+
+    name: str
+    documents: int = 0
+    chunks: int = 0
+    languages: tuple[str, ...] = ()
+    bytes: int = 0
+    skipped: int = 0
+    masked: int = 0
+    ok: bool = True
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A bookcase as ``status`` shows it."""
+
+    home: str
+    tenant: str
+    shelves: tuple[ShelfStatus, ...]
+    sources: tuple[tuple[str, str, str], ...]
+    encoder: str
+    analyzer: str
+    chunker: str
+
+
+class Bookcase:
+    """Documents to add, search and read. Made by ``estante.create``, ``estante.open`` and ``estante.memory``.
+
+    Every method asks as ``asker``: without one, as the owner, who opened it on their own machine.
+    """
+
+    def __init__(
+        self,
+        *,
+        shelves: Shelves,
+        engine: Engine,
+        river: River,
+        tenant: str,
+        owner: Grant,
+        home: Path | None = None,
+        settled: Sequence[Known] = (),
+        now: Callable[[], str],
+        mode: Mode = "hybrid",
+        k: int = 10,
+    ) -> None:
+        self._shelves = shelves
+        self._engine = engine
+        self._river = river
+        self._tenant = tenant
+        self._owner = owner
+        self._settled = tuple(settled)
+        self._now = now
+        self._mode: Mode = mode
+        self._k = k
+        self._closed = False
+        self.home = home
+
+    # --- adding --------------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        what: PathOrPaths | Mapping[str, str],
+        *,
+        metadata: Mapping[str, object] | None = None,
+        readers: Iterable[str] | None = None,
+        name: str | None = None,
+        include: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+        format: str = "plain",
+        progress: Progress | None = None,
+    ) -> Outcome:
+        """Adds files, folders, or texts given as ``{id: text}``; what is there already and unchanged is not read.
+
+        ``readers=["*"]`` shares it with everyone in the tenant; without readers it is private. ``metadata`` is given
+        to every item of a path; for texts it is ``{id: metadata}``. ``format`` names the extractor for texts.
+        Re-adding an id replaces its text. A folder that was added is remembered and brought up to date by ``refresh``. Items that cannot be read are skipped and
+        reported in the outcome. Raises ``NotFound`` for a path that is not there, before anything is touched.
+        """
+        self._refuse_closed()
+        if isinstance(readers, str):
+            raise SettingsError("readers is a list of keys, got a text", hint='For example readers=["*"].')
+        kept = None if readers is None else tuple(readers)
+        if isinstance(what, Mapping):
+            return self._add_texts(what, metadata or {}, kept, format, progress)
+        options = {
+            "metadata": None if metadata is None else clean_metadata(metadata),
+            "readers": kept,
+            "name": name,
+            "include": _patterns(include),
+            "exclude": _patterns(exclude),
+        }
+        return self._add_paths(_paths(what), options, progress)
+
+    def _add_paths(self, paths: list[Path], options: Mapping[str, object], progress: Progress | None) -> Outcome:
+        started = time.perf_counter()
+        with self._shelves.writing("add"):
+            sources = self._sources()
+            meant: list[tuple[Known, str]] = []
+            for path in paths:
+                sources, one, within = sources.adding(path, options)
+                meant.append((one, within))
+            self._shelves.private.remember(SOURCES, sources.to_text())
+            work = self._shelving(progress)
+            for one, within in meant:
+                self._read(work, sources, sources.find(one.name), within)
+        return work.outcome(time.perf_counter() - started)
+
+    def _read(self, work: Shelving, sources: Sources, one: Known, within: str = "") -> None:
+        """Reads a source, or the part of it at ``within``."""
+        inner = [Path(other.root) for other in sources.known if other.name != one.name and other.files is None]
+        nested = _nested(Path(one.root), inner)
+        if nested:
+            one = replace(one, exclude=(*one.exclude, *(f"/{path}/" for path in nested)))
+            work.notes += [f"{path}: left to the source that holds it" for path in nested]
+        work.run(
+            one.name,
+            lambda: one.items(self._river.known, within),
+            covers=lambda uri: not within or uri == within or uri.startswith(within + "/"),
+        )
+
+    def _add_texts(
+        self,
+        texts: Mapping[str, str],
+        metadata: Mapping[str, object],
+        readers: tuple[str, ...] | None,
+        format: str,
+        progress: Progress | None,
+    ) -> Outcome:
+        started = time.perf_counter()
+        for key, value in metadata.items():
+            if key not in texts or not isinstance(value, Mapping):
+                raise SettingsError(
+                    f"metadata {key!r} is not that of one of the texts",
+                    hint='For texts, metadata is {id: {...}}, for example {"faq": {"year": 2024}}.',
+                )
+        claims = () if readers is None else (Claim(readers_of(readers), "given with the text"),)
+        items = [text_item(key, text, claims, _mapping(metadata.get(key)))[0] for key, text in texts.items()]
+        with self._shelves.writing("add"):
+            work = self._shelving(progress)
+            work.run("", lambda: items, only=list(texts), extractor=format)
+        outcome = work.outcome(time.perf_counter() - started)
+        if len(texts) == 1 and outcome.skipped:
+            raise SettingsError(
+                f"the text {outcome.skipped[0].uri!r} was not added: {outcome.skipped[0].reason}",
+                hint="A text needs an id of its own and at least one printable character.",
+            )
+        return outcome
+
+    def refresh(self, *, progress: Progress | None = None) -> Outcome:
+        """Brings every source up to date: reads what is new or changed, takes away what is gone.
+
+        A source whose folder cannot be listed keeps what it brought, and is reported.
+        """
+        self._refuse_closed()
+        started = time.perf_counter()
+        with self._shelves.writing("refresh"):
+            sources = self._sources()
+            work = self._shelving(progress)
+            for one in sources.known:
+                try:
+                    self._read(work, sources, one)
+                except SettingsError as error:
+                    work.lost(one.name, error.message)
+        return work.outcome(time.perf_counter() - started)
+
+    def _shelving(self, progress: Progress | None) -> Shelving:
+        return Shelving(self._shelves, self._river, self._engine, self._tenant, self._now(), progress)
+
+    def _sources(self) -> Sources:
+        with self._shelves.private.view() as view:
+            return Sources.remembered(view.recall(SOURCES), self._settled)
+
+    # --- asking --------------------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        text: str,
+        k: int | None = None,
+        *,
+        where: Where | Mapping[str, object] | None = None,
+        mode: Mode | None = None,
+        asker: Grant | None = None,
+    ) -> Results:
+        """The k best passages for a question, best first.
+
+        ``where`` filters by metadata, before anything is ranked, e.g. ``{"year": {"$gte": 2020}}``. ``mode`` is
+        ``hybrid`` (words and meaning), ``lexical`` (words alone) or ``dense`` (meaning alone).
+        """
+        self._refuse_closed()
+        started = time.perf_counter()
+        query = Query(
+            text=text,
+            grant=asker or self._owner,
+            k=self._k if k is None else k,
+            mode=mode or self._mode,
+            where=filters.parse(where) if isinstance(where, Mapping) else where,
+        )
+        found = self._engine.search(query, self._shelves.named())
+        return replace(found, took_ms=(time.perf_counter() - started) * 1e3)
+
+    def document(self, document_id: str, *, asker: Grant | None = None) -> Document:
+        """A document whole. Raises ``NotFound`` when it is absent or not the asker's to read."""
+        with self._holding(document_id, asker) as (_, view):
+            return view.document(document_id, asker or self._owner)
+
+    def text(
+        self, document_id: str, start: int = 0, end: int | None = None, *, asker: Grant | None = None
+    ) -> tuple[int, int, str]:
+        """Exactly the characters ``[start, end)`` of a document, with their bounds; nothing else is read."""
+        with self._holding(document_id, asker) as (_, view):
+            return view.slice(document_id, start, end, asker or self._owner)
+
+    def spans(self, document_id: str, *, asker: Grant | None = None) -> tuple[Span, ...]:
+        """The spans of a document's chunks, in order."""
+        with self._holding(document_id, asker) as (_, view):
+            return view.spans(document_id, asker or self._owner)
+
+    def documents(
+        self, where: Where | Mapping[str, object] | None = None, *, asker: Grant | None = None
+    ) -> list[Listing]:
+        """The documents that the asker may read, by id."""
+        self._refuse_closed()
+        parsed = filters.parse(where) if isinstance(where, Mapping) else where
+        found: list[Listing] = []
+        for store in self._shelves.named().values():
+            with store.view() as view:
+                found += view.listings(asker or self._owner, parsed)
+        return sorted(found, key=lambda one: one.document_id)
+
+    @contextmanager
+    def _holding(self, document_id: str, asker: Grant | None) -> Iterator[tuple[Store, View]]:
+        """The shelf that holds a document, and its state; the error is the same whoever asks."""
+        self._refuse_closed()
+        absent: NotFound | None = None
+        for store in self._shelves.named().values():
+            with store.view() as view:
+                try:
+                    view.slice(document_id, 0, 0, asker or self._owner)
+                except NotFound as error:
+                    absent = error
+                    continue
+                yield store, view
+                return
+        raise absent or NotFound(f"there is no document {document_id!r}", hint="List them with: estante ls")
+
+    # --- changing ------------------------------------------------------------------------------------------------
+
+    def update_metadata(self, document_id: str, metadata: Metadata, *, merge: bool = True) -> None:
+        """Changes a document's metadata without reading or encoding its text again.
+
+        With ``merge``, other fields stay and a field given as None goes; without, these are all it has.
+        """
+        clean = clean_metadata(metadata)
+        with self._shelves.writing("update"):
+            with self._holding(document_id, None) as (store, view):
+                before = view.document(document_id, self._owner).metadata if merge else {}
+            merged = {key: value for key, value in {**before, **clean}.items() if value is not None}
+            store.amend(document_id, merged)
+
+    def delete(self, *document_ids: str) -> int:
+        """Takes documents away, with all that their items brought; returns how many went.
+
+        Raises ``NotFound`` before anything is touched when one of them is not there. A file that is still in a
+        source comes back with the next refresh, unless the source excludes it.
+        """
+        wanted = [one for some in document_ids for one in ([some] if isinstance(some, str) else list(some))]
+        with self._shelves.writing("delete"):
+            gone: dict[Store, list[tuple[str, str]]] = {}
+            for document_id in wanted:
+                with self._holding(document_id, None) as (store, view):
+                    gone.setdefault(store, []).append(view.item_of(document_id, self._owner))
+            return sum(store.drop(dict.fromkeys(keys)) for store, keys in gone.items())
+
+    def adopt(self, told: str | None) -> None:
+        """Takes over sources remembered by another bookcase of the same folder."""
+        if told:
+            self._shelves.private.remember(SOURCES, told)
+
+    def remove_source(self, name: str) -> int:
+        """Forgets a source and takes away all that it brought; returns how many documents went."""
+        with self._shelves.writing("remove"):
+            sources = self._sources()
+            known = sources.find(name)
+            if not known.by_hand:
+                raise SettingsError(
+                    f"the source {name!r} is described in the settings", hint="Take it out of estante.toml first."
+                )
+            self._shelves.private.remember(SOURCES, sources.without(name).to_text())
+            gone = 0
+            for shelf, store in self._shelves.named().items():
+                keys = [key for key, rows in self._shelves.ledger(name).items() if shelf in rows]
+                gone += store.drop(keys)
+            return gone
+
+    # --- care ----------------------------------------------------------------------------------------------------
+
+    def compact(self) -> None:
+        """Gives back the room of what was replaced or deleted. Answers stay the same to the last bit."""
+        self._refuse_closed()
+        with self._shelves.writing("compact"):
+            for store in self._shelves.named().values():
+                store.compact()
+
+    def rebuild(self, progress: Progress | None = None) -> int:
+        """Makes words and vectors anew from the documents held, without reading any source; returns how many.
+
+        This is what mends a damaged segment, and what follows a change of encoder or analyzer.
+        """
+        self._refuse_closed()
+        done = 0
+
+        def make(document: Document, spans: tuple[Span, ...]) -> tuple[Entry, ...]:
+            nonlocal done
+            if progress is not None:
+                progress(done, None, document.id)
+            done += 1
+            return self._engine.entries([(document, spans)])[0]
+
+        with self._shelves.writing("rebuild"):
+            for store in self._shelves.named().values():
+                store.rebuild(make, self._engine.identity)
+        return done
+
+    def check(self) -> list[str]:
+        """Reads everything and says what is wrong, a line each; empty when all is well."""
+        self._refuse_closed()
+        found = []
+        for name, store in self._shelves.named().items():
+            found += [f"{name}: {problem}" for problem in store.check()]
+        return found
+
+    def status(self) -> Status:
+        """What the bookcase holds and how it was made."""
+        self._refuse_closed()
+        shelves = tuple(_status(name, store) for name, store in self._shelves.named().items())
+        space = self._engine.encoder.space
+        try:
+            sources = tuple((one.name, one.root, one.label()) for one in self._sources().known)
+        except EstanteError:
+            sources = ()  # The private shelf is away; its own line says why.
+        return Status(
+            home="memory" if self.home is None else str(self.home),
+            tenant=self._tenant,
+            shelves=shelves,
+            sources=sources,
+            encoder=f"{space.model} ({space.dimensions} dimensions, {space.revision})",
+            analyzer=self._engine.analysis,
+            chunker=self._river.chunker.fingerprint,
+        )
+
+    def close(self) -> None:
+        """Closes the shelves; closing twice is allowed."""
+        if not self._closed:
+            self._closed = True
+            self._shelves.close()
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise Unavailable("the bookcase was closed", hint="Open it again with estante.open.")
+
+    def __enter__(self) -> Bookcase:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """How many documents there are."""
+        self._refuse_closed()
+        return sum(_counts(store) for store in self._shelves.named().values())
+
+    def __contains__(self, document_id: object) -> bool:
+        if not isinstance(document_id, str):
+            return False
+        try:
+            with self._holding(document_id, None):
+                return True
+        except NotFound:
+            return False
+
+    def __repr__(self) -> str:
+        where = "memory" if self.home is None else str(self.home)
+        return f"<Bookcase {where!r} closed>" if self._closed else f"<Bookcase {where!r}: {len(self)} documents>"
+
+
+def _counts(store: Store) -> int:
+    with store.view() as view:
+        return view.statistics().documents
+
+
+def _status(name: str, store: Store) -> ShelfStatus:
+    try:
+        with store.view() as view:
+            found = view.statistics()
+    except EstanteError as error:
+        return ShelfStatus(name, ok=False, reason=error.message)
+    return ShelfStatus(
+        name=name,
+        documents=found.documents,
+        chunks=found.chunks,
+        languages=found.languages,
+        bytes=found.bytes,
+        skipped=found.skipped,
+        masked=found.redactions,
+    )
+
+
+def _patterns(patterns: Iterable[str]) -> tuple[str, ...]:
+    return (patterns,) if isinstance(patterns, str) else tuple(patterns)
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _paths(what: PathOrPaths) -> list[Path]:
+    if isinstance(what, str | PathLike):
+        return [Path(fspath(what))]
+    if isinstance(what, Iterable):
+        found = list(what)
+        if all(isinstance(one, str | PathLike) for one in found):
+            return [Path(fspath(one)) for one in found]
+    raise SettingsError(
+        f"cannot add a {type(what).__name__}", hint="Pass a path, a list of paths, or texts as {id: text}."
+    )
+
+
+def _nested(root: Path, others: Iterable[Path]) -> list[str]:
+    """The folders inside ``root`` that are sources of their own."""
+    return sorted(other.relative_to(root).as_posix() for other in others if root in other.parents)

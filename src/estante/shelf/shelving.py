@@ -1,0 +1,226 @@
+"""Putting what a source offers onto the shelves: only what is new or changed is read, and nothing is left twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from estante.index.engine import Engine
+from estante.ingest.pipeline import Reading, River
+from estante.model.access import Scope
+from estante.model.content import Document, Item
+from estante.model.errors import EstanteError, NameTaken
+from estante.model.ports import Deposit, Entry, LedgerRow, Outcome, Progress, Skipped
+from estante.model.wire import readers_to_text
+from estante.security.resolver import resolve
+from estante.shelf.local import Shelves
+
+BATCH_ITEMS: Final = 256
+BATCH_CHUNKS: Final = 2_048
+BATCH_CHARACTERS: Final = 4_000_000
+"""A batch is committed at any of these: what is kept in memory, and what a kill can cost, stays bounded."""
+
+
+@dataclass
+class _Batch:
+    """Items that were read and wait for their commit."""
+
+    readings: list[tuple[Item, Scope, Reading, frozenset[str]]] = field(default_factory=list)
+    revisions: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
+    chunks: int = 0
+    characters: int = 0
+
+    def put(self, item: Item, scope: Scope, reading: Reading, known: frozenset[str]) -> None:
+        self.readings.append((item, scope, reading, known))
+        for document, spans in reading.documents:
+            self.chunks += len(spans)
+            self.characters += len(document.text)
+
+    def full(self) -> bool:
+        return len(self.readings) >= BATCH_ITEMS or self.chunks >= BATCH_CHUNKS or self.characters >= BATCH_CHARACTERS
+
+
+class Shelving:
+    """One run of adding or refreshing. Counts what it did; ``outcome`` gives the sum."""
+
+    def __init__(
+        self, shelves: Shelves, river: River, engine: Engine, tenant: str, now: str, progress: Progress | None = None
+    ) -> None:
+        self.shelves = shelves
+        self.river = river
+        self.engine = engine
+        self.tenant = tenant
+        self.now = now
+        self.progress = progress
+        self.added = self.changed = self.unchanged = self.removed = self.chunks = self.masked = 0
+        self.skipped: list[Skipped] = []
+        self.notes: list[str] = []
+        self._batch = _Batch()
+        self._done = 0
+        self._extractor: str | None = None
+
+    def outcome(self, seconds: float) -> Outcome:
+        """What was done."""
+        return Outcome(
+            added=self.added,
+            changed=self.changed,
+            unchanged=self.unchanged,
+            removed=self.removed,
+            skipped=tuple(self.skipped),
+            chunks=self.chunks,
+            masked=self.masked,
+            seconds=seconds,
+            notes=tuple(self.notes),
+        )
+
+    def run(
+        self,
+        source: str,
+        listing: Callable[[], Iterable[Item | Skipped]],
+        *,
+        covers: Callable[[str], bool] | None = None,
+        only: Sequence[str] | None = None,
+        extractor: str | None = None,
+    ) -> None:
+        """Puts every item of a source on its shelf.
+
+        ``covers`` tells which remembered items this run covers: those of them that are not in the listing are gone
+        from the source and are taken away first, so that their ids are free. Without it nothing is taken away.
+        ``only`` names the items, where they are few. ``listing`` may be called twice and is not kept.
+        """
+        self._extractor = extractor
+        ledger = self.shelves.ledger(source, only)
+        total: int | None = None
+        if covers is not None:
+            present = {item.uri for item in listing()}
+            total = len(present)
+            # What is listed but cannot be read now may be readable tomorrow: what it brought before stays.
+            self._prune({key: rows for key, rows in ledger.items() if key[1] not in present and covers(key[1])})
+        self._done = 0
+        for item in listing():
+            self._tell(total, item.uri)
+            if isinstance(item, Skipped):
+                self.skipped.append(item)
+            else:
+                self._take(item, ledger.get((item.source, item.uri), {}))
+        self.flush()
+
+    def lost(self, name: str, reason: str) -> None:
+        """Notes a source that could not be listed."""
+        self.skipped.append(Skipped(name, reason))
+
+    def _tell(self, total: int | None, what: str) -> None:
+        if self.progress is not None:
+            self.progress(self._done, total, what)
+        self._done += 1
+
+    def _take(self, item: Item, known: dict[str, LedgerRow]) -> None:
+        """Reads an item if it is new or changed."""
+        scope = resolve(item, self.tenant)
+        shelf, _ = self.shelves.of(scope)
+        row = known.get(shelf)
+        if row is not None and not (len(known) == 1 and self._settled(item, row, scope)):
+            row = None
+        if row is not None and row.revision == item.revision:
+            self._unchanged(item, row)
+            return
+        try:
+            data = item.read()
+        except EstanteError as error:
+            self.skipped.append(Skipped(item.uri, error.message))
+            return
+        reading = self.river.read(item, data, scope, self._extractor)
+        if row is not None and row.digest == reading.digest:
+            self._batch.revisions.setdefault(shelf, []).append((item.source, item.uri, item.revision))
+            self._unchanged(item, row)
+        elif reading.reason and row is not None and row.documents:
+            # A file that is broken for a moment must not cost what was read of it before; it is tried again.
+            self.skipped.append(Skipped(item.uri, f"{reading.reason}; its earlier text is kept"))
+        else:
+            if reading.reason:
+                self.skipped.append(Skipped(item.uri, reading.reason))
+            self._batch.put(item, scope, reading, frozenset(known))
+        if self._batch.full():
+            self.flush()
+
+    def _settled(self, item: Item, row: LedgerRow, scope: Scope) -> bool:
+        """Whether what the shelf holds of the item was made the same way and for the same readers."""
+        same_readers = not row.documents or row.readers == readers_to_text(scope.readers)
+        return row.recipe == self.river.recipe(item, self._extractor) and same_readers
+
+    def _unchanged(self, item: Item, row: LedgerRow) -> None:
+        if row.reason:
+            self.skipped.append(Skipped(item.uri, row.reason))
+        else:
+            self.unchanged += 1
+
+    def flush(self) -> None:
+        """Commits what waits: first takes every text off the shelf it must leave, then puts it on its own."""
+        batch, self._batch = self._batch, _Batch()
+        for name, revisions in batch.revisions.items():
+            self.shelves.named()[name].touch(revisions)
+        if not batch.readings:
+            return
+        entries = iter(self.engine.entries([pair for _, _, reading, _ in batch.readings for pair in reading.documents]))
+        deposits: dict[str, list[Deposit]] = {}
+        leaving: dict[str, list[tuple[str, str]]] = {}
+        for item, scope, reading, known in batch.readings:
+            shelf = self.shelves.of(scope)[0]
+            documents = tuple((document, next(entries)) for document, _ in reading.documents)
+            deposits.setdefault(shelf, []).append(self._deposit(item, reading, documents))
+            for other in known - {shelf}:
+                leaving.setdefault(other, []).append((item.source, item.uri))
+        for name, keys in sorted(leaving.items()):
+            self.shelves.named()[name].drop(keys)
+        for name, some in sorted(deposits.items()):
+            self._put(name, some)
+        self._count(batch)
+
+    def _deposit(
+        self, item: Item, reading: Reading, documents: tuple[tuple[Document, tuple[Entry, ...]], ...]
+    ) -> Deposit:
+        return Deposit(
+            source=item.source,
+            item=item.uri,
+            revision=item.revision,
+            digest=reading.digest,
+            recipe=self.river.recipe(item, self._extractor),
+            documents=documents,
+            losses=reading.losses,
+            reason=reading.reason,
+            added=self.now,
+        )
+
+    def _put(self, name: str, deposits: list[Deposit]) -> None:
+        """Puts a batch; when ids collide, item by item, so that one collision costs one item."""
+        store = self.shelves.named()[name]
+        try:
+            store.put(deposits)
+        except NameTaken:
+            for deposit in deposits:
+                try:
+                    store.put([deposit])
+                except NameTaken as error:
+                    self.skipped.append(Skipped(deposit.item, error.message))
+
+    def _count(self, batch: _Batch) -> None:
+        refused = {one.uri for one in self.skipped}
+        for item, _, reading, known in batch.readings:
+            if reading.reason or item.uri in refused:
+                continue
+            if known:
+                self.changed += 1
+            else:
+                self.added += 1
+            for document, spans in reading.documents:
+                self.chunks += len(spans)
+                self.masked += len(document.redactions)
+            self.notes += [f"{item.uri}: {loss}" for loss in reading.losses]
+
+    def _prune(self, gone: dict[tuple[str, str], dict[str, LedgerRow]]) -> None:
+        for name, store in self.shelves.named().items():
+            mine = [key for key, rows in gone.items() if name in rows]
+            if mine:
+                store.drop(mine)
+        self.removed += sum(1 for rows in gone.values() if any(row.documents for row in rows.values()))

@@ -105,8 +105,9 @@ class Bookcase:
 
         ``readers=["*"]`` shares it with everyone in the tenant; without readers it is private. ``metadata`` is given
         to every item of a path; for texts it is ``{id: metadata}``. ``format`` names the extractor for texts.
-        Re-adding an id replaces its text. A folder that was added is remembered and brought up to date by ``refresh``. Items that cannot be read are skipped and
-        reported in the outcome. Raises ``NotFound`` for a path that is not there, before anything is touched.
+        Re-adding an id replaces its text. A folder that was added is remembered and brought up to date by ``refresh``.
+        Items that cannot be read are skipped and reported in the outcome. Raises ``NotFound`` for a path that is not
+        there, before anything is touched.
         """
         self._refuse_closed()
         if isinstance(readers, str):

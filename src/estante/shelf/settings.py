@@ -323,7 +323,7 @@ class _Reading:
         self._refuse(self.table, "")
         for key in self.flags:
             if key not in [one.key for one in SETTINGS]:
-                raise _unknown("flag", key, [one.key for one in SETTINGS])
+                raise _unknown("flag", "", key, [one.key for one in SETTINGS])
         known = [HOME_VARIABLE, *(one.variable for one in SETTINGS)]
         for name in sorted(self.environ):
             # Other names may hold credentials that settings refer to; only what looks like a slip is one.
@@ -341,7 +341,7 @@ class _Reading:
             if key not in known:
                 if prefix in _TABLES and not ("use" not in table and get_close_matches(key, ["use"], 1, 0.6)):
                     continue  # An option: the plug-in knows whether it has it.
-                raise _unknown(self.origin, whole, [f"{prefix}.{one}" if prefix else one for one in known])
+                raise _unknown(self.origin, prefix, key, known)
             if not isinstance(value, dict):
                 raise _Place(whole, self.origin).wrong("a table", value, f"Write [{whole}] and its keys below.")
             self._refuse(value, whole)
@@ -420,7 +420,7 @@ class _Reading:
         names = [one.key for one in SOURCE_SETTINGS]
         for one in table:
             if one not in names:
-                raise _unknown(self.origin, f"{key}.{one}", [f"{key}.{name}" for name in names])
+                raise _unknown(self.origin, key, one, names)
         if "root" not in table:
             raise SettingsError(f"{self.origin}: {key} has no root", hint='Say which folder it is: root = "handbook".')
         read: dict[str, Any] = {
@@ -445,9 +445,12 @@ def _source_name(name: str, place: _Place) -> str:
     return name
 
 
-def _unknown(origin: str, key: str, known: Sequence[str]) -> UnknownName:
-    hint = _near(key, known) or f"Known: {', '.join(known)}."
-    return UnknownName(f"{origin}: unknown key {key!r}", hint=hint)
+def _unknown(origin: str, prefix: str, key: str, known: Sequence[str]) -> UnknownName:
+    """The error for a key of the table ``prefix``, with the nearest of those that are known there."""
+    start = f"{prefix}." if prefix else ""
+    near = get_close_matches(key, known, n=1)
+    hint = f"Did you mean {start + near[0]!r}?" if near else f"Known: {', '.join(start + one for one in known)}."
+    return UnknownName(f"{origin}: unknown key {start + key!r}", hint=hint)
 
 
 def _under(home: Path, path: str) -> Path:

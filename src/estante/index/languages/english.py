@@ -15,7 +15,7 @@ STOP_WORDS: Final = frozenset(
     hers herself it its itself they them their theirs themselves one ones
     am is are was were be been being have has had having do does did doing done can could will would shall should may
     might must ought cannot cant couldnt didnt doesnt dont hadnt hasnt havent isnt arent wasnt werent mustnt shouldnt
-    wont wouldnt aint re ve ll d t let lets etc
+    wont wouldnt aint ve ll let lets etc
     """)
 )
 

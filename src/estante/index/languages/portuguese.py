@@ -95,7 +95,9 @@ def stem(word: str) -> str:
     if singular in _APART:
         return singular
     found = unaccented(_snowball(_accented(singular)))
-    return singular if len(found) < 3 or found in STOP_WORDS else found
+    if len(found) < 3 or found in STOP_WORDS:
+        return word if singular in STOP_WORDS else singular
+    return found
 
 
 def _singular(word: str) -> str:

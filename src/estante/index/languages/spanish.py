@@ -41,7 +41,9 @@ def stem(word: str) -> str:
         return word
     singular = _singular(word)
     found = unaccented(_snowball(_accented(singular)))
-    return singular if len(found) < 3 or found in STOP_WORDS else found
+    if len(found) < 3 or found in STOP_WORDS:
+        return word if singular in STOP_WORDS else singular
+    return found
 
 
 def _singular(word: str) -> str:

@@ -43,11 +43,6 @@ def words(text: str) -> Iterator[Word]:
             yield offset + start, offset + end, word
 
 
-def fold(text: str) -> str:
-    """The text's words, folded and joined."""
-    return "".join(word for _, _, word in words(text))
-
-
 def split(run: str) -> list[Word]:
     """The words of one run."""
     if run.isascii():

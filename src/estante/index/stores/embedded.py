@@ -569,6 +569,8 @@ class EmbeddedView:
 
     def lexical(self, words: Sequence[Word], k: int, grant: Grant, where: Where | None) -> Lexical:
         """The k best chunks by BM25 with a score above zero."""
+        if not self._state.rows:  # Dead rows may remain, and an average over nothing is nothing.
+            return Lexical((), 0.0)
         weighed, masks = self._weigh(words), self._masks(grant, where)
         candidates: list[tuple[float, int, int]] = []
         most = 0.0

@@ -317,7 +317,8 @@ class MemoryView:
         held = self._documents.get(document_id)
         if held is None:
             raise missing(document_id)
-        return held.entries
+        cut = (held.document.cut(entry.chunk.index, entry.chunk.span) for entry in held.entries)
+        return tuple(replace(entry, chunk=chunk) for entry, chunk in zip(held.entries, cut, strict=True))
 
     def ledger(self, source: str | None = None, items: Sequence[str] | None = None) -> dict[tuple[str, str], LedgerRow]:
         """What is remembered of every item of a source, or of these items."""

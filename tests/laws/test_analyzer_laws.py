@@ -3,7 +3,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from estante.index.analyzer import QUERY_WORDS, is_stopword, query_terms, terms, tokens
+from estante.index.analyzer import QUERY_WORDS, is_stopword, places, query_terms, terms, tokens
 from estante.index.languages.words import WORD_LENGTH
 
 ANY = st.text(st.characters(), max_size=60)
@@ -100,3 +100,18 @@ def test_a_query_asks_for_stop_words_only_if_it_has_no_other(text: str) -> None:
 @given(ANY | AWKWARD, LANGUAGES)
 def test_a_query_word_is_written_in_the_query(text: str, language: str) -> None:
     assert all(word.text == text[word.start : word.end] != "" for word in query_terms(text, [language]))
+
+
+@given(ANY | AWKWARD | LATIN | WORDS, LANGUAGES, st.data())
+def test_places_are_those_of_the_tokens_with_a_wanted_term(text: str, language: str, data: st.DataObject) -> None:
+    found = list(tokens(text, language))
+    wanted = data.draw(st.sets(st.sampled_from([token.term for token in found]), max_size=3)) if found else set()
+
+    bounds = list(places(text, language, wanted))
+
+    assert bounds == [(token.start, token.end) for token in found if token.term in wanted]
+
+
+@given(st.sampled_from(["pt", "en", "es"]), st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=12))
+def test_our_own_rules_keep_the_first_letter(language: str, word: str) -> None:
+    assert terms(word, language)[0].removeprefix(f"{language}:")[0] == word[0]

@@ -1,0 +1,1 @@
+"""Where texts are cut, one plug-in a module; loaded by name."""

@@ -75,7 +75,9 @@ def best_gains(case: estante.Bookcase, answers: list[dict]) -> int:
     for one in answers:
         document = f"library/{one['document']}".casefold()
         spans = case.spans(document)
-        needed.add((document, next(i for i, span in enumerate(spans) if span.start < one["end"] and one["start"] < span.end)))
+        needed.add(
+            (document, next(i for i, span in enumerate(spans) if span.start < one["end"] and one["start"] < span.end))
+        )
     return len(needed)
 
 

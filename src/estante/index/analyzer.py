@@ -9,7 +9,7 @@ any language. A colon separates words, so no term holds another one.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, islice
@@ -27,6 +27,7 @@ QUERY_WORDS: Final = 64
 
 _QUERY_READ: Final = 64 * QUERY_WORDS  # words of a query looked at, stop words and repetitions included
 _REMEMBERED: Final = 1 << 16  # runs of a language
+_PLACED: Final = 1 << 13  # the same with places: only texts that are shown need them
 
 _RULES: Final = {"pt": portuguese.stem, "en": english.stem, "es": spanish.stem}
 _STOP_WORDS: Final = {"pt": portuguese.STOP_WORDS, "en": english.STOP_WORDS, "es": spanish.STOP_WORDS}
@@ -58,9 +59,24 @@ def tokens(text: str, language: str) -> Iterator[Token]:
     Words overlap in two cases only: pairs of characters in scripts without spaces, and one character that stands for
     several, such as `½` for 1 and 2. `language` is a code such as `pt` or `pt-BR`; an unknown one is `und`.
     """
-    term = _terms(language).term
-    for start, end, word in words(text):
-        yield Token(start, end, term(word))
+    placed = _terms(language).placed
+    for run in runs().finditer(text):
+        offset = run.start()
+        for start, end, term in placed(run.group()):
+            yield Token(offset + start, offset + end, term)
+
+
+def places(text: str, language: str, wanted: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Where the words stand whose term is wanted: the bounds of those of `tokens(text, language)`."""
+    memory = _terms(language)
+    firsts = memory.first_letters(wanted)
+    for run in runs().finditer(text):
+        written = run.group()
+        if firsts is not None and written.isascii() and written.isalnum() and written[0].lower() not in firsts:
+            continue
+        for start, end, term in memory.placed(written):
+            if term in wanted:
+                yield run.start() + start, run.start() + end
 
 
 def terms(text: str, language: str) -> list[str]:
@@ -102,6 +118,7 @@ class _Terms(dict[str, tuple[str, ...]]):
     def __init__(self, code: str) -> None:
         super().__init__()
         self._prefix = code + ":"
+        self._placed: dict[str, tuple[tuple[int, int, str], ...]] = {}
         self._scripts = snowball.SCRIPTS.get(code, ("LATIN",))
         self._stem: Callable[[str], str] | None = _RULES.get(code)
         if self._stem is None and snowball.known(code):
@@ -113,6 +130,26 @@ class _Terms(dict[str, tuple[str, ...]]):
             if len(self) >= _REMEMBERED:
                 self.clear()
             self[run] = found
+        return found
+
+    def first_letters(self, terms: Collection[str]) -> frozenset[str] | None:
+        """The letters that a plain word must begin with to have one of the terms; None where that cannot be told.
+
+        The rules of our own languages never change a word's first letter, as some stemmers do.
+        """
+        if self._prefix[:-1] not in _RULES:
+            return None
+        return frozenset(term.removeprefix(self._prefix)[:1] for term in terms)
+
+    def placed(self, run: str) -> tuple[tuple[int, int, str], ...]:
+        """The terms of a run with the places of their words in it."""
+        found = self._placed.get(run)
+        if found is None:
+            found = tuple((start, end, self.term(word)) for start, end, word in split(run))
+            if len(run) <= WORD_LENGTH:
+                if len(self._placed) >= _PLACED:
+                    self._placed.clear()
+                self._placed[run] = found
         return found
 
     def term(self, word: str) -> str:

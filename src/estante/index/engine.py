@@ -161,10 +161,10 @@ def _hit(rank: int, score: float, chunk: Chunk, shelf: str, legs: tuple[Leg, ...
 def _matches(chunk: Chunk, terms: frozenset[str]) -> Iterator[Span]:
     """Where the question's words stand in the chunk, in document offsets, without overlaps."""
     last = 0
-    for token in analyzer.tokens(chunk.text, chunk.language):
-        if token.term in terms and token.start >= last:
-            last = token.end
-            yield Span(chunk.span.start + token.start, chunk.span.start + token.end)
+    for start, end in analyzer.places(chunk.text, chunk.language, terms) if terms else ():
+        if start >= last:
+            last = end
+            yield Span(chunk.span.start + start, chunk.span.start + end)
 
 
 def _fuse(answered: Sequence[_Ranked], k: int) -> tuple[Hit, ...]:

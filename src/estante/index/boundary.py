@@ -42,7 +42,7 @@ def bounds(document_id: str, start: int, end: int | None, size: int) -> tuple[in
 
 def space_to_text(space: Space) -> str:
     """A vector space in one line."""
-    return f"{space.model} {space.dimensions} {space.revision} {space.metric}"
+    return " ".join("_".join(str(one).split()) for one in (space.model, space.dimensions, space.revision, space.metric))
 
 
 def refuse_stale(found: dict[str, str], expected: dict[str, str], command: str) -> None:

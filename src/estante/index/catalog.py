@@ -74,7 +74,7 @@ class Catalog:
         self.path = path
         self.read_only = read_only
         self._local = threading.local()
-        self._all: list[sqlite3.Connection] = []
+        self._all: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._guard = threading.Lock()
         self._closed = False
 
@@ -104,8 +104,16 @@ class Catalog:
             found = self._connect()
             self._local.connection = found
             with self._guard:
-                self._all.append(found)
+                self._all = [*self._living(), (threading.current_thread(), found)]
         return found
+
+    def _living(self) -> Iterator[tuple[threading.Thread, sqlite3.Connection]]:
+        """The connections of threads that still run; those of threads that ended are closed."""
+        for thread, connection in self._all:
+            if thread.is_alive():
+                yield thread, connection
+            else:
+                connection.close()
 
     def _connect(self) -> sqlite3.Connection:
         if self._closed:
@@ -124,7 +132,7 @@ class Catalog:
         """Closes every connection; closing twice is allowed."""
         with self._guard:
             self._closed = True
-            for connection in self._all:
+            for _, connection in self._all:
                 with suppress(sqlite3.Error):
                     connection.close()
             self._all.clear()
@@ -430,6 +438,24 @@ def find(connection: sqlite3.Connection, document_id: str, broken: Broken) -> Do
     if row is None:
         raise missing(document_id)
     return DocumentRow(row, broken)
+
+
+def next_segment(connection: sqlite3.Connection) -> int:
+    """A number for a segment that no other had before."""
+    row = connection.execute("SELECT value FROM meta WHERE key = 'segment'").fetchone()
+    number = int(row[0]) + 1 if row else 1
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('segment', ?)", (str(number),))
+    return number
+
+
+def languages(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """The distinct languages, by hopping from one to the next in the index."""
+    found: list[str] = []
+    row = connection.execute("SELECT min(language) FROM documents").fetchone()
+    while row and row[0] is not None:
+        found.append(str(row[0]))
+        row = connection.execute("SELECT min(language) FROM documents WHERE language > ?", (row[0],)).fetchone()
+    return tuple(found)
 
 
 def read_ledger(

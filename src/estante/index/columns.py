@@ -39,8 +39,10 @@ class Column:
         return other
 
     def set(self, position: int, value: object) -> None:
-        """Gives document ``position`` a value; documents before it that have none yet are absent."""
+        """Gives document ``position`` a value; documents that have none yet are absent."""
         if len(self.codes) <= position:
+            if value is None:
+                return
             self.codes.extend([ABSENT] * (position + 1 - len(self.codes)))
         self.codes[position] = ABSENT if value is None else self._code(value)
 
@@ -55,9 +57,8 @@ class Column:
 
     def decide(self, condition: Condition, size: int) -> NDArray[np.bool_]:
         """Whether the condition holds, for each document."""
-        table = np.fromiter(
-            (filters.holds(condition.operator, condition.value, value) for value in self.values), bool, len(self.values)
-        )
+        decided = map(filters.decider(condition.operator, condition.value), self.values)
+        table = np.fromiter(decided, bool, len(self.values))
         return table[self.padded(size)]
 
     def padded(self, size: int) -> NDArray[np.int32]:
@@ -85,9 +86,12 @@ class Columns:
 
     def put(self, number: int, record: Mapping[str, object]) -> None:
         """Sets the record of the document with this catalog number."""
-        position = self.positions.setdefault(number, len(self.positions))
-        for field in self._columns.keys() - record.keys():
-            self._columns[field].set(position, None)
+        position = self.positions.get(number)
+        if position is None:
+            position = self.positions[number] = len(self.positions)
+        else:
+            for field in self._columns.keys() - record.keys():
+                self._columns[field].set(position, None)
         for field, value in record.items():
             column = self._columns.get(field)
             if column is None:
@@ -118,12 +122,7 @@ class Columns:
         if not dot or inner is None:
             return passed
         # The dotted name itself comes first; where it is absent, the value inside the mapping counts.
-        nested = np.fromiter(
-            (
-                filters.holds(condition.operator, condition.value, filters.lookup({root: value}, condition.field))
-                for value in inner.values
-            ),
-            bool,
-            len(inner.values),
-        )[inner.padded(size)]
+        decide = filters.decider(condition.operator, condition.value)
+        values = (decide(filters.lookup({root: value}, condition.field)) for value in inner.values)
+        nested = np.fromiter(values, bool, len(inner.values))[inner.padded(size)]
         return np.where(literal.padded(size) == ABSENT, nested, passed)

@@ -7,9 +7,9 @@ the candidates of both are scored by both and blended; shelves are fused by rank
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from estante.index import analyzer
 from estante.index.boundary import space_to_text
@@ -17,7 +17,7 @@ from estante.index.dense import quantise
 from estante.index.fusion import Blend, blend, reciprocal_ranks
 from estante.model.asking import Hit, Leg, Query, Results, ShelfReport
 from estante.model.content import Chunk, Document, Span
-from estante.model.errors import EstanteError, NotFound
+from estante.model.errors import ContractBroken, EstanteError, NotFound
 from estante.model.ports import Encoder, Entry, Found, Quantised, Store, View, Word
 
 CANDIDATES: Final = 100
@@ -37,6 +37,8 @@ class _Ranked:
     shelf: str
     hits: tuple[Hit, ...]
     coverage: float
+    held: frozenset[str]
+    asked: tuple[str, ...]
 
 
 class Engine:
@@ -62,7 +64,7 @@ class Engine:
         """The entries of each document's chunks: terms counted, vectors quantised; one call to the encoder."""
         cut = [[document.cut(index, span) for index, span in enumerate(spans)] for document, spans in documents]
         flat = [chunk for chunks in cut for chunk in chunks]
-        vectors = iter(quantise(self.encoder.passages([_in_context(chunk) for chunk in flat])) if flat else [])
+        vectors = iter(self._vectors(self.encoder.passages, [_in_context(chunk) for chunk in flat]) if flat else [])
         return [tuple(Entry(chunk, _terms(chunk), next(vectors)) for chunk in chunks) for chunks in cut]
 
     # --- query to hits -------------------------------------------------------------------------------------------
@@ -91,14 +93,27 @@ class Engine:
             shelves=tuple(reports),
             took_ms=0.0,
             coverage=max((ranked.coverage for ranked in answered), default=0.0),
+            absent=_absent(answered),
         )
 
     def _vector(self, query: Query) -> Quantised | None:
         text = query.text[:QUERY_CHARACTERS].strip()
         if query.mode == "lexical" or not text:
             return None
-        found = quantise(self.encoder.queries([text]))[0]
+        found = self._vectors(self.encoder.queries, [text])[0]
         return found if found.scale else None
+
+    def _vectors(self, encode: Callable[[Sequence[str]], Any], texts: list[str]) -> list[Quantised]:
+        """The vector of each text. Raises ``ContractBroken`` when the encoder gives too many, too few or others."""
+        rows = encode(texts)
+        wanted = (len(texts), self.encoder.space.dimensions)
+        if getattr(rows, "shape", None) != wanted:
+            found = getattr(rows, "shape", type(rows).__name__)
+            raise ContractBroken(
+                f"the encoder {self.encoder.space.model!r} returned {found} where an array {wanted} was due",
+                hint="Report it to its author.",
+            )
+        return quantise(rows)
 
     def _search_shelf(self, query: Query, vector: Quantised | None, name: str, store: Store) -> _Ranked:
         with store.view() as view:
@@ -110,13 +125,17 @@ class Engine:
             near = () if vector is None else view.nearest(vector, depth, query.grant, query.where)
             ordered = self._order(view, words, vector, found, near, lexical.coverage)[: query.k]
             chunks = view.chunks([ref for ref, _ in ordered], query.grant)
+            languages = view.languages()
         legs = {"lexical": _places(found), "dense": _places(near)}
         terms = frozenset(term for word in words for term in word.terms)
         hits = tuple(
             _hit(rank, score, chunk, name, _legs(ref, legs), terms)
             for rank, ((ref, score), chunk) in enumerate(zip(ordered, chunks, strict=True), start=1)
         )
-        return _Ranked(name, hits, lexical.coverage)
+        held = frozenset(word.text for word, found in zip(asked, lexical.held, strict=True) if found)
+        # An empty shelf has no language, so it knows no stop words and has nothing to say about words.
+        told = tuple(word.text for word in asked) if languages else ()
+        return _Ranked(name, hits, lexical.coverage, held, told)
 
     def _order(
         self,
@@ -165,6 +184,14 @@ def _matches(chunk: Chunk, terms: frozenset[str]) -> Iterator[Span]:
         if start >= last:
             last = end
             yield Span(chunk.span.start + start, chunk.span.start + end)
+
+
+def _absent(answered: Sequence[_Ranked]) -> tuple[str, ...]:
+    """The words of the question that no shelf holds, in their order."""
+    held = frozenset().union(*(ranked.held for ranked in answered))
+    asked = [ranked.asked for ranked in answered if ranked.asked]
+    # A stop word beside one shelf's languages may be a plain word beside another's: only what all asked counts.
+    return tuple(word for word in (asked[0] if asked else ()) if word not in held and all(word in one for one in asked))
 
 
 def _fuse(answered: Sequence[_Ranked], k: int) -> tuple[Hit, ...]:

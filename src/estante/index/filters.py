@@ -28,6 +28,7 @@ from estante.model.asking import Condition, Every, Not, Some, Where
 from estante.model.errors import QueryError
 
 MAX_DEPTH: Final = 40
+_NESTED: Final = ("list", "mapping")
 ATTRIBUTES: Final = ("@id", "@uri", "@source", "@title", "@language", "@media_type", "@added")
 
 
@@ -110,6 +111,21 @@ def holds(operator: str, operand: object, value: object) -> bool:
     return OPERATORS[operator](value, operand)
 
 
+def decider(operator: str, operand: object) -> Callable[[object], bool]:
+    """``holds`` for one operator and operand, prepared for many values: a long list is looked up, not searched."""
+    if operator not in ("$in", "$nin"):
+        return lambda value: holds(operator, operand, value)
+    plain = frozenset((_kind(one), one) for one in _elements(operand) if _kind(one) not in _NESTED)
+    nested = tuple(one for one in _elements(operand) if _kind(one) in _NESTED)
+    wanted = operator == "$in"
+
+    def decide(value: object) -> bool:
+        known = any(_kind(one) not in _NESTED and (_kind(one), one) in plain for one in _elements(value))
+        return (known or any(_equal(value, one) for one in nested)) == wanted
+
+    return decide
+
+
 def lookup(record: Mapping[str, object], field: str) -> object:
     """The value of a field: of that very name, or else along its dots; None when there is none."""
     value = record.get(field)
@@ -144,9 +160,33 @@ def parse(raw: Mapping[str, object] | None) -> Where | None:
     return _object(raw, 1) if raw else None
 
 
-def _object(raw: object, depth: int) -> Where:
+def accept(where: object) -> Where | None:
+    """A filter in any form that a caller may give: none, JSON, or the parsed form, which is checked as JSON is."""
+    if where is None or isinstance(where, Mapping):
+        return parse(where)
+    return _checked(where, 1)
+
+
+def _checked(where: object, depth: int) -> Where:
+    _refuse_deep(depth)
+    if isinstance(where, Every | Some):
+        return type(where)(tuple(_checked(part, depth + 1) for part in where.parts))
+    if isinstance(where, Not):
+        return Not(_checked(where.part, depth + 1))
+    if not isinstance(where, Condition):
+        raise QueryError(
+            f"a filter is an object, got {type(where).__name__}", hint='For example {"year": {"$gte": 2020}}.'
+        )
+    return _entry(where.field, {where.operator: where.value}, depth)
+
+
+def _refuse_deep(depth: int) -> None:
     if depth > MAX_DEPTH:
         raise QueryError(f"the filter is nested more than {MAX_DEPTH} deep", hint="Flatten it with $in or one $and.")
+
+
+def _object(raw: object, depth: int) -> Where:
+    _refuse_deep(depth)
     if not isinstance(raw, Mapping):
         raise QueryError(f"a filter is an object, got {_kind(raw)}", hint='For example {"year": 2020}.')
     parts = tuple(_entry(key, value, depth) for key, value in raw.items())
@@ -171,6 +211,7 @@ def _entry(key: object, value: object, depth: int) -> Where:
 
 
 def _field(field: str, value: object, depth: int) -> Where:
+    _refuse_deep(depth)
     if not isinstance(value, Mapping):
         return Condition(field, "$eq", _operand("$eq", value))
     tests: list[Where] = []
@@ -207,14 +248,15 @@ def _operand(operator: str, value: object) -> object:
         raise QueryError(f"{operator} compares numbers or texts, got {kind}", hint="Give a number or a text.")
     if operator in ("$startswith", "$endswith") and kind != "string":
         raise QueryError(f"{operator} takes a text, got {kind}", hint="Quote the value.")
-    return _frozen(value)
+    return _frozen(value, 1)
 
 
-def _frozen(value: object) -> object:
+def _frozen(value: object, depth: int) -> object:
+    _refuse_deep(depth)
     if isinstance(value, float) and not math.isfinite(value):
         raise QueryError(f"{value!r} is not a JSON number", hint="Leave it out, or use $exists.")
     if isinstance(value, list | tuple):
-        return tuple(_frozen(one) for one in value)
+        return tuple(_frozen(one, depth + 1) for one in value)
     if isinstance(value, Mapping):
         raise QueryError("a mapping cannot be an operand", hint="Compare its fields with dotted names.")
     if value is None or isinstance(value, str | int | float):
@@ -222,7 +264,7 @@ def _frozen(value: object) -> object:
     raise QueryError(f"a filter holds JSON values, got {type(value).__name__}", hint="Dates are written as ISO texts.")
 
 
-_SHORT: Final = re.compile(r"\s*(@?[^\s=!<>~]+)\s*(>=|<=|!=|=|>|<|~)\s*(.*?)\s*", re.DOTALL)
+_SHORT: Final = re.compile(r"(@?[^\s=!<>~]+)\s*(>=|<=|!=|=|>|<|~)(.*)", re.DOTALL)
 _SIGNS: Final = {"=": "$eq", "!=": "$ne", ">=": "$gte", "<=": "$lte", ">": "$gt", "<": "$lt", "~": "$contains"}
 
 
@@ -231,19 +273,19 @@ def read(text: str) -> Where | None:
     if text.lstrip().startswith("{"):
         try:
             return parse(json.loads(text))
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # ValueError: no JSON, or a number of thousands of digits.
             raise QueryError(
                 f"the filter is not JSON: {error}", hint='For example {"year": {"$gte": 2020}}.'
             ) from error
-    short = _SHORT.fullmatch(text)
+    short = _SHORT.fullmatch(text.strip())
     if not short:
         raise QueryError(f"cannot read the filter {text!r}", hint="Write field=value, field>=value or JSON.")
     field, sign, value = short.groups()
-    return parse({field: {_SIGNS[sign]: _literal(value)}})
+    return parse({field: {_SIGNS[sign]: _literal(value.strip())}})
 
 
 def _literal(value: str) -> object:
     try:
         return json.loads(value)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return value

@@ -31,6 +31,12 @@ from estante.model.ports import Entry, Quantised
 
 MAGIC: Final = b"ESTANTE1"
 BLOCK: Final = 1 << 16
+FAN: Final = 4
+"""Segments of one size class that are merged into one of the next."""
+
+SMALLEST: Final = 128
+"""Rows of the first size class; each next one holds ``FAN`` times as many."""
+
 _NONE: Final = np.zeros(0, np.uint32)
 _TAIL: Final = struct.Struct("<II8s")
 
@@ -358,6 +364,14 @@ class Segment:
         return [blob[start:end].decode("utf-8") for start, end in itertools.pairwise(at)]
 
 
+def size_class(rows: int) -> int:
+    """Which size class a segment of so many rows belongs to, from 0."""
+    size, top = 0, SMALLEST
+    while rows > top:
+        size, top = size + 1, top * FAN
+    return size
+
+
 def merge(segments: Sequence[tuple[Segment, NDArray[np.bool_]]]) -> Rows:
     """The live rows of several segments as one; ``live`` has one flag a document of its segment."""
     picked = [
@@ -404,19 +418,23 @@ def _merge_postings(
     vocabularies = [segment.all_terms() for segment in segments]
     terms = sorted(set().union(*vocabularies))
     number = {term: i for i, term in enumerate(terms)}
-    which, rows, counts, base = [], [], [], 0
+    keys, counts, base = [], [], 0
     for segment, vocabulary in zip(segments, vocabularies, strict=True):
         ids = np.fromiter(map(number.__getitem__, vocabulary), np.int64, len(vocabulary))
-        which.append(np.repeat(ids, _gaps(segment.array("indptr"))))
-        rows.append(position[base + segment.array("rows").astype(np.int64)])
-        counts.append(segment.array("counts").astype(np.uint32))
+        rows = position[base + segment.array("rows").astype(np.int64)]
+        alive = rows >= 0
+        # Term and row in one number: one sort brings both into order, at half the memory of two keys.
+        keys.append((np.repeat(ids << 32, _gaps(segment.array("indptr"))) | rows)[alive])
+        counts.append(segment.array("counts")[alive].astype(np.uint32))
         base += segment.rows
-    all_which, all_rows, all_counts = np.concatenate(which), np.concatenate(rows), np.concatenate(counts)
-    alive = all_rows >= 0
-    all_which, all_rows, all_counts = all_which[alive], all_rows[alive], all_counts[alive]
-    order = np.lexsort((all_rows, all_which))
-    frequency = np.bincount(all_which, minlength=len(terms))
+    del number, vocabularies
+    key, count = np.concatenate(keys), np.concatenate(counts)
+    del keys, counts
+    order = np.argsort(key, kind="stable")
+    key, count = key[order], count[order]
+    del order
+    frequency = np.bincount(key >> 32, minlength=len(terms))
     kept = np.flatnonzero(frequency)
     indptr = np.zeros(len(kept) + 1, np.int64)
     np.cumsum(frequency[kept], out=indptr[1:])
-    return [terms[i] for i in kept], indptr, all_rows[order].astype(np.uint32), all_counts[order]
+    return [terms[i] for i in kept], indptr, (key & 0xFFFFFFFF).astype(np.uint32), count

@@ -156,7 +156,8 @@ class Results(Sequence[Hit]):
     """The hits of one search, best first, and which shelves answered.
 
     ``coverage`` is the share of the question's weight (by rarity of its words) that stands in the best single
-    passage: near 0 means that the words of the question are hardly in the library.
+    passage: near 0 means that the words of the question are hardly in the library. ``absent`` are the words of the
+    question that no passage holds which the asker may read and the filter lets through.
     """
 
     query: str
@@ -164,6 +165,7 @@ class Results(Sequence[Hit]):
     shelves: tuple[ShelfReport, ...]
     took_ms: float = field(compare=False)
     coverage: float = 0.0
+    absent: tuple[str, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -63,11 +64,13 @@ class Plugins:
         raise UnknownName(f"there is no {self.family} named {name!r}", hint=hint)
 
     def rows(self) -> list[Row]:
-        """Every plug-in with its origin; a broken one is a row with its error and hides no other."""
+        """Every plug-in with its origin, none of them imported; one whose name is taken is a row that says so."""
         rows = [Row(name, "estante") for name in self.builtins]
-        for point in self._points():
-            error = "claims a name of Estante's own" if point.name in self.builtins else ""
-            rows.append(Row(point.name, _origin(point), error))
+        points = self._points()
+        claims = Counter(point.name for point in points)
+        for point in points:
+            own = "claims a name of Estante's own" if point.name in self.builtins else ""
+            rows.append(Row(point.name, _origin(point), own or ("claimed twice" if claims[point.name] > 1 else "")))
         return sorted(rows, key=lambda row: (row.name, row.origin))
 
     def _points(self) -> list[EntryPoint]:
@@ -79,7 +82,7 @@ class Plugins:
         try:
             return getattr(import_module(module), attribute)
         except ModuleNotFoundError as error:
-            if not builtin.extra or (error.name or "").startswith("estante"):
+            if not builtin.extra or (error.name or "").partition(".")[0] == "estante":
                 raise
             raise MissingExtra(
                 f"{self.family} {name!r} needs the package {error.name!r}, which is not installed",

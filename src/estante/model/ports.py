@@ -183,10 +183,15 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Lexical:
-    """What the lexical leg found, and the largest share of the words' weight held by one allowed chunk."""
+    """What the lexical leg found.
+
+    ``coverage`` is the largest share of the words' weight that one allowed chunk holds; ``held`` tells of each word
+    whether any allowed chunk holds it.
+    """
 
     found: tuple[Found, ...]
     coverage: float
+    held: tuple[bool, ...] = ()
 
 
 class View(Protocol):
@@ -232,9 +237,7 @@ class View(Protocol):
     def entries(self, document_id: str) -> tuple[Entry, ...]:
         """The document's entries as they were put, for copying and checking."""
 
-    def ledger(
-        self, source: str | None = None, items: Sequence[str] | None = None
-    ) -> dict[tuple[str, str], LedgerRow]:
+    def ledger(self, source: str | None = None, items: Sequence[str] | None = None) -> dict[tuple[str, str], LedgerRow]:
         """What is remembered of every item of a source, or of these items, by (source, item)."""
 
     def item_of(self, document_id: str, grant: Grant) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from estante.index.languages.snowball import stemmer
 # Without sem, poder and dever: to ask for them too finds more (docs/decisions/0004-analysis.md).
 STOP_WORDS: Final = frozenset(
     listed("""
-    a ao aos as da das de do dos na nas no nos num numa nuns numas pela pelas pelo pelos o os um uma umas uns
+    a ao aos as da das de do dos em na nas no nos num numa nuns numas pela pelas pelo pelos o os um uma umas uns
     e ou mas nem que se por para pra pro per com sob sobre entre ate apos ante desde contra durante perante mediante
     conforme exceto como quando onde aonde donde quem qual quais quanto quanta quantos quantas cujo cuja cujos cujas
     porque pois portanto porem todavia contudo entretanto embora enquanto logo assim tambem ainda ja mais menos muito

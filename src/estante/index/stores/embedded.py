@@ -41,10 +41,6 @@ from estante.model.ports import (
     Word,
 )
 
-FAN: Final = 4
-"""Segments of one size class that are merged into one of the next."""
-
-SMALLEST: Final = 128
 ROW_BITS: Final = 40
 MASKS: Final = 32
 
@@ -123,6 +119,7 @@ class EmbeddedStore:
         self._open: dict[str, segments.Segment] = {}
         self._columns: Columns | None = None
         self._written = 0
+        self._expected: dict[str, str] = {}
         try:
             self.identity = self._catalog.meta()
         except EstanteError:
@@ -173,7 +170,8 @@ class EmbeddedStore:
 
     def expect(self, *, space: Space, analyzer: str) -> None:
         """Raises ``StaleShelf`` unless the shelf was made with this vector space and analyzer."""
-        refuse_stale(self.identity, {"space": space_to_text(space), "analyzer": analyzer}, "estante rebuild")
+        self._expected = {"space": space_to_text(space), "analyzer": analyzer}
+        refuse_stale(self.identity, self._expected, "estante rebuild")
 
     # --- reading -----------------------------------------------------------------------------------------------
 
@@ -181,7 +179,19 @@ class EmbeddedStore:
     def view(self) -> Iterator[EmbeddedView]:
         """The state as it is now, held until the block ends."""
         with self._catalog.reading() as connection:
-            yield EmbeddedView(self, connection, self._current(connection))
+            yield EmbeddedView(self, connection, self._settled(connection))
+
+    def _settled(self, connection: sqlite3.Connection) -> State:
+        """The state of the connection's snapshot, or of a newer one when a writer has swept its segments meanwhile."""
+        while True:
+            try:
+                return self._current(connection)
+            except CorruptShelf:
+                before = self._version(connection)
+                connection.execute("COMMIT")
+                connection.execute("BEGIN")
+                if self._version(connection) == before:
+                    raise
 
     def _current(self, connection: sqlite3.Connection) -> State:
         row = connection.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
@@ -207,7 +217,9 @@ class EmbeddedStore:
                 part = Part(number, self._segment(name, size, footer), gone)
             parts.append(part)
         self._open = {name: self._open[name] for _, name, _, _ in rows}
-        return State(generation, tuple(parts), catalog.Scopes(connection).by_number, _languages(connection))
+        # Another process may have rebuilt the shelf with another encoder since this one looked.
+        refuse_stale(dict(connection.execute("SELECT key, value FROM meta")), self._expected, "estante rebuild")
+        return State(generation, tuple(parts), catalog.Scopes(connection).by_number, catalog.languages(connection))
 
     def _segment(self, name: str, size: int, footer: int) -> segments.Segment:
         found = self._open.get(name)
@@ -264,9 +276,9 @@ class EmbeddedStore:
     def _sweep(self) -> None:
         with self._catalog.reading() as connection:
             named = {name for (name,) in connection.execute("SELECT name FROM segments")}
-        with suppress(OSError):
-            for file in (self.path / "segments").iterdir():
-                if file.name not in named:
+        for file in (self.path / "segments").iterdir():
+            if file.name not in named:
+                with suppress(OSError):  # Where a file in use cannot be removed, the next writer does it.
                     file.unlink()
 
     def put(self, deposits: Sequence[Deposit]) -> None:
@@ -276,7 +288,7 @@ class EmbeddedStore:
                 refuse_foreign(document, tenant=self.tenant, shared=self.shared)
         with self.writing("put"), self._catalog.changing() as connection:
             version = self._version(connection)
-            number = _next_segment(connection)
+            number = catalog.next_segment(connection)
             written: list[tuple[int, str, Sequence[Entry]]] = []
             for deposit in deposits:
                 self._forget(connection, deposit.source, deposit.item)
@@ -326,12 +338,12 @@ class EmbeddedStore:
         connection.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?)", row)
 
     def _merge_small(self, connection: sqlite3.Connection) -> None:
-        """Merges segments of one size class once there are FAN of them, so a shelf keeps few segments."""
+        """Merges segments of one size class once there are ``FAN`` of them, so a shelf keeps few segments."""
         while True:
             classes: dict[int, list[tuple[int, str, int, int]]] = {}
             for row in connection.execute("SELECT segment, name, size, footer, rows FROM segments").fetchall():
-                classes.setdefault(_size_class(row[4]), []).append(row[:4])
-            full = [some for _, some in sorted(classes.items()) if len(some) >= FAN]
+                classes.setdefault(segments.size_class(row[4]), []).append(row[:4])
+            full = [some for _, some in sorted(classes.items()) if len(some) >= segments.FAN]
             if not full:
                 return
             self._merge(connection, full[0])
@@ -344,7 +356,7 @@ class EmbeddedStore:
             live = part.live_documents
             picked.append((part.segment, np.ones(len(part.segment.keys), bool) if live is None else live))
         merged = segments.merge(picked)
-        fresh = _next_segment(connection)
+        fresh = catalog.next_segment(connection)
         for number, *_ in some:
             connection.execute("DELETE FROM segments WHERE segment = ?", (number,))
             connection.execute("DELETE FROM dead WHERE segment = ?", (number,))
@@ -401,6 +413,7 @@ class EmbeddedStore:
                 self.identity = before
                 raise
             self.identity = self._catalog.meta()
+            self._expected = {key: self.identity[key] for key in self._expected}
             with self._guard:
                 self._state = None
             self._sweep()
@@ -415,7 +428,7 @@ class EmbeddedStore:
         numbers = [row[0] for row in connection.execute("SELECT doc FROM documents ORDER BY doc").fetchall()]
         for at in range(0, len(numbers), 512):
             batch = numbers[at : at + 512]
-            segment = _next_segment(connection)
+            segment = catalog.next_segment(connection)
             gathered = [self._remade(connection, number, scopes, make) for number in batch]
             connection.executemany("UPDATE documents SET segment = ? WHERE doc = ?", [(segment, n) for n in batch])
             self._add_segment(connection, segment, segments.gather(gathered, self._dimensions()))
@@ -452,30 +465,6 @@ class EmbeddedStore:
         self._catalog.close()
 
 
-def _size_class(rows: int) -> int:
-    size, top = 0, SMALLEST
-    while rows > top:
-        size, top = size + 1, top * FAN
-    return size
-
-
-def _next_segment(connection: sqlite3.Connection) -> int:
-    row = connection.execute("SELECT value FROM meta WHERE key = 'segment'").fetchone()
-    number = int(row[0]) + 1 if row else 1
-    connection.execute("INSERT OR REPLACE INTO meta VALUES ('segment', ?)", (str(number),))
-    return number
-
-
-def _languages(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """The distinct languages, by hopping from one to the next in the index."""
-    found: list[str] = []
-    row = connection.execute("SELECT min(language) FROM documents").fetchone()
-    while row and row[0] is not None:
-        found.append(str(row[0]))
-        row = connection.execute("SELECT min(language) FROM documents WHERE language > ?", (row[0],)).fetchone()
-    return tuple(found)
-
-
 class Weighed:
     """The words of a question against a state: postings a part, and each word's weight."""
 
@@ -509,7 +498,10 @@ class EmbeddedView:
         one = self._connection.execute
         documents, redactions = one("SELECT count(*), coalesce(sum(redactions), 0) FROM documents").fetchone()
         skipped = one("SELECT count(*) FROM items WHERE reason <> ''").fetchone()[0]
-        size = sum(file.stat().st_size for file in self._store.path.rglob("*") if file.is_file())
+        size = 0
+        for file in self._store.path.rglob("*"):
+            with suppress(OSError):  # A writer may take it away meanwhile.
+                size += file.stat().st_size if file.is_file() else 0
         return Statistics(
             documents=documents,
             chunks=self._state.rows,
@@ -570,7 +562,7 @@ class EmbeddedView:
     def lexical(self, words: Sequence[Word], k: int, grant: Grant, where: Where | None) -> Lexical:
         """The k best chunks by BM25 with a score above zero."""
         if not self._state.rows:  # Dead rows may remain, and an average over nothing is nothing.
-            return Lexical((), 0.0)
+            return Lexical((), 0.0, (False,) * len(words))
         weighed, masks = self._weigh(words), self._masks(grant, where)
         candidates: list[tuple[float, int, int]] = []
         most = 0.0
@@ -582,7 +574,21 @@ class EmbeddedView:
                 most = max(most, float(masses[rows].max()))
                 candidates += [(score, at, row) for row, score in best(rows, scores[rows], k)]
         coverage = most / weighed.total if weighed.total else 0.0
-        return Lexical(self._found(candidates, k), coverage)
+        held = tuple(self._is_held(at, weighed.postings, masks) for at in range(len(words)))
+        return Lexical(self._found(candidates, k), coverage, held)
+
+    @staticmethod
+    def _is_held(
+        word: int,
+        postings: list[list[list[tuple[NDArray[Any], NDArray[Any]]]]],
+        masks: list[NDArray[np.bool_] | None],
+    ) -> bool:
+        """Whether an allowed row holds the word."""
+        return any(
+            len(rows) > 0 if mask is None else bool(mask[rows].any())
+            for found, mask in zip(postings, masks, strict=True)
+            for rows, _ in found[word]
+        )
 
     def _scores(
         self,
@@ -639,7 +645,7 @@ class EmbeddedView:
     def bm25(self, words: Sequence[Word], refs: Sequence[int]) -> list[float]:
         """The BM25 score of each candidate."""
         weighed, scores = self._weigh(words), np.zeros(len(refs))
-        for at, places, wanted in self._by_part(refs):
+        for at, places, wanted in self._by_part(refs if self._state.average else ()):
             damp = lexical.damping(self._state.parts[at].lengths[wanted].astype(np.float64), self._state.average)
             for found, weight in zip(weighed.postings[at], weighed.weights, strict=True):
                 for rows, counts in found:

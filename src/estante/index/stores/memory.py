@@ -229,7 +229,9 @@ class MemoryView:
         found = [Found(ref, scores[ref], self._tie(ref)) for ref in touched]
         found.sort(key=lambda one: (-one.score, one.tie))
         most = max((masses[ref] for ref in touched), default=0.0)
-        return Lexical(tuple(found[:k]), most / total if total else 0.0)
+        may = set(touched)
+        held = tuple(any(ref in may for term in word.terms for ref in self._postings.get(term, ())) for word in words)
+        return Lexical(tuple(found[:k]), most / total if total else 0.0, held)
 
     def _cosines(self, vector: Quantised, refs: Sequence[int]) -> list[float]:
         if not refs:

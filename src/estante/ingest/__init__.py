@@ -1,0 +1,1 @@
+"""From a source to documents and the spans of their chunks."""

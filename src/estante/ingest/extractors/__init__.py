@@ -1,0 +1,1 @@
+"""What reads each kind of file, one plug-in a module; loaded by name."""

@@ -1,0 +1,1 @@
+"""Where items come from, one plug-in a module; loaded by name."""

@@ -15,7 +15,7 @@ from estante.index.engine import Engine
 from estante.index.storing import STORES
 from estante.ingest.pipeline import River, chunker
 from estante.model.asking import Mode
-from estante.model.errors import CorruptShelf, EstanteError, NameTaken, NotFound, SettingsError
+from estante.model.errors import CorruptShelf, EstanteError, NameTaken, NotFound, SettingsError, Unavailable
 from estante.model.ports import Encoder, Outcome, Store
 from estante.security import principals
 from estante.shelf.bookcase import Bookcase
@@ -41,10 +41,15 @@ def create(home: str | os.PathLike[str], settings: Settings | None = None) -> Bo
     parts = _parts(settings)
     if any((one.path / "catalog.sqlite").exists() for one in (settings.shared, settings.private)):
         raise NameTaken(f"there is a bookcase at {root} already", hint="Open it instead: estante.open, or estante add.")
-    root.mkdir(parents=True, exist_ok=True)
-    (root / FOLDER).mkdir(mode=0o700, exist_ok=True)
-    for name, one in ((PRIVATE, settings.private), (SHARED, settings.shared)):
-        _make(settings, parts, name, one).close()
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        (root / FOLDER).mkdir(mode=0o700, exist_ok=True)
+        for name, one in ((PRIVATE, settings.private), (SHARED, settings.shared)):
+            _make(settings, parts, name, one).close()
+    except OSError as error:
+        raise Unavailable(
+            f"cannot make a bookcase at {root}: {error.strerror}", hint="Choose a folder that you may write to."
+        ) from error
     return open_bookcase(root, settings)
 
 
@@ -188,14 +193,25 @@ def _made(family: str, kind: Any, chosen: PluginSettings) -> Any:
         raise SettingsError(f"{family} {chosen.use!r}: {error}", hint=f"Check [{family}] in estante.toml.") from error
 
 
-def _store(settings: Settings, name: str, one: ShelfSettings) -> Store:
+def _kept(name: str, one: ShelfSettings) -> Any:
+    """The store of a shelf that outlives the process."""
     kind = STORES.load(one.store)
+    if not hasattr(kind, "create"):
+        raise SettingsError(
+            f"shelf.{name}.store: {one.store!r} keeps nothing on disk",
+            hint='Write store = "embedded", or use estante.memory().',
+        )
+    return kind
+
+
+def _store(settings: Settings, name: str, one: ShelfSettings) -> Store:
+    kind = _kept(name, one)
     made: Store = kind(one.path, tenant=settings.tenant, shared=name == SHARED, wait=settings.lock_wait)
     return made
 
 
 def _make(settings: Settings, parts: _Parts, name: str, one: ShelfSettings) -> Store:
-    kind = STORES.load(one.store)
+    kind = _kept(name, one)
     made: Store = kind.create(
         one.path,
         tenant=settings.tenant,

@@ -15,12 +15,12 @@ from estante.index.engine import Engine
 from estante.ingest.pipeline import River, clean_metadata, text_item
 from estante.model.access import Claim, Grant
 from estante.model.asking import Mode, Query, Results, Where
-from estante.model.content import Document, Metadata, Span
+from estante.model.content import Document, Item, Metadata, Span
 from estante.model.errors import EstanteError, NotFound, SettingsError, Unavailable
-from estante.model.ports import Entry, Listing, Outcome, Progress, Store, View
+from estante.model.ports import Entry, Listing, Outcome, Progress, Skipped, Store, View
 from estante.shelf.local import Shelves
 from estante.shelf.shelving import Shelving
-from estante.shelf.sources import Known, Sources, readers_of
+from estante.shelf.sources import Known, Sources, pattern, readers_of
 
 SOURCES: Final = "sources"
 
@@ -127,29 +127,44 @@ class Bookcase:
     def _add_paths(self, paths: list[Path], options: Mapping[str, object], progress: Progress | None) -> Outcome:
         started = time.perf_counter()
         with self._shelves.writing("add"):
-            sources = self._sources()
-            meant: list[tuple[Known, str]] = []
+            sources = before = self._sources()
+            meant: list[tuple[str, str]] = []
             for path in paths:
                 sources, one, within = sources.adding(path, options)
-                meant.append((one, within))
+                one.check(self._river.known)
+                meant.append((one.name, within))
             self._shelves.private.remember(SOURCES, sources.to_text())
+            self._hand_over(before, sources)
             work = self._shelving(progress)
-            for one, within in meant:
-                self._read(work, sources, sources.find(one.name), within)
+            for name, within in dict.fromkeys(meant):
+                self._read(work, sources, sources.find(name), within)
         return work.outcome(time.perf_counter() - started)
+
+    def _hand_over(self, before: Sources, after: Sources) -> None:
+        """Takes from each source what now stands in another: a part with readers of its own has no others."""
+        for one in before.known:
+            if (after.parts(one), after.files(one.name)) == (before.parts(one), before.files(one.name)):
+                continue
+            kept = after.owns(after.find(one.name)) if one.name in after else lambda _: False
+            for store in self._shelves.named().values():
+                with store.view() as view:
+                    keys = [key for key in view.ledger(one.name) if not kept(key[1])]
+                if keys:
+                    store.drop(keys)
 
     def _read(self, work: Shelving, sources: Sources, one: Known, within: str = "") -> None:
         """Reads a source, or the part of it at ``within``."""
-        inner = [Path(other.root) for other in sources.known if other.name != one.name and other.files is None]
-        nested = _nested(Path(one.root), inner)
-        if nested:
-            one = replace(one, exclude=(*one.exclude, *(f"/{path}/" for path in nested)))
-            work.notes += [f"{path}: left to the source that holds it" for path in nested]
-        work.run(
+        left = sources.parts(one)
+        work.notes += [f"{path}: left to the source that holds it" for path in left]
+        narrowed = replace(one, exclude=(*one.exclude, *map(pattern, left)))
+        listed = work.run(
             one.name,
-            lambda: one.items(self._river.known, within),
+            lambda: narrowed.items(self._river.known, within),
             covers=lambda uri: not within or uri == within or uri.startswith(within + "/"),
+            claims=one.claims,
         )
+        if within and not listed:
+            work.skipped.append(Skipped(within, f"left out by the patterns of the source {one.name!r}, or hidden"))
 
     def _add_texts(
         self,
@@ -166,11 +181,21 @@ class Bookcase:
                     f"metadata {key!r} is not that of one of the texts",
                     hint='For texts, metadata is {id: {...}}, for example {"faq": {"year": 2024}}.',
                 )
+        cleaned = {key: clean_metadata(_mapping(value)) for key, value in metadata.items()}
+        for key, text in texts.items():
+            if not isinstance(key, str) or not isinstance(text, str):
+                raise SettingsError(
+                    f"{key!r} is given as a {type(text).__name__}, not as a text", hint="Pass {id: text}, both texts."
+                )
         claims = () if readers is None else (Claim(readers_of(readers), "given with the text"),)
-        items = [text_item(key, text, claims, _mapping(metadata.get(key)))[0] for key, text in texts.items()]
+
+        def items() -> Iterator[Item]:
+            for key, text in texts.items():
+                yield text_item(key, text, claims, cleaned.get(key, {}))
+
         with self._shelves.writing("add"):
             work = self._shelving(progress)
-            work.run("", lambda: items, only=list(texts), extractor=format)
+            work.run("", items, only=list(texts), extractor=format)
         outcome = work.outcome(time.perf_counter() - started)
         if len(texts) == 1 and outcome.skipped:
             raise SettingsError(
@@ -193,7 +218,7 @@ class Bookcase:
                 try:
                     self._read(work, sources, one)
                 except SettingsError as error:
-                    work.lost(one.name, error.message)
+                    work.lost(one.name, error.message, one.claims)
         return work.outcome(time.perf_counter() - started)
 
     def _shelving(self, progress: Progress | None) -> Shelving:
@@ -226,7 +251,7 @@ class Bookcase:
             grant=asker or self._owner,
             k=self._k if k is None else k,
             mode=mode or self._mode,
-            where=filters.parse(where) if isinstance(where, Mapping) else where,
+            where=filters.accept(where),
         )
         found = self._engine.search(query, self._shelves.named())
         return replace(found, took_ms=(time.perf_counter() - started) * 1e3)
@@ -253,7 +278,7 @@ class Bookcase:
     ) -> list[Listing]:
         """The documents that the asker may read, by id."""
         self._refuse_closed()
-        parsed = filters.parse(where) if isinstance(where, Mapping) else where
+        parsed = filters.accept(where)
         found: list[Listing] = []
         for store in self._shelves.named().values():
             with store.view() as view:
@@ -283,6 +308,7 @@ class Bookcase:
 
         With ``merge``, other fields stay and a field given as None goes; without, these are all it has.
         """
+        self._refuse_closed()
         clean = clean_metadata(metadata)
         with self._shelves.writing("update"):
             with self._holding(document_id, None) as (store, view):
@@ -296,6 +322,7 @@ class Bookcase:
         Raises ``NotFound`` before anything is touched when one of them is not there. A file that is still in a
         source comes back with the next refresh, unless the source excludes it.
         """
+        self._refuse_closed()
         wanted = [one for some in document_ids for one in ([some] if isinstance(some, str) else list(some))]
         with self._shelves.writing("delete"):
             gone: dict[Store, list[tuple[str, str]]] = {}
@@ -306,11 +333,13 @@ class Bookcase:
 
     def adopt(self, told: str | None) -> None:
         """Takes over sources remembered by another bookcase of the same folder."""
+        self._refuse_closed()
         if told:
             self._shelves.private.remember(SOURCES, told)
 
     def remove_source(self, name: str) -> int:
         """Forgets a source and takes away all that it brought; returns how many documents went."""
+        self._refuse_closed()
         with self._shelves.writing("remove"):
             sources = self._sources()
             known = sources.find(name)
@@ -447,17 +476,11 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 
 def _paths(what: PathOrPaths) -> list[Path]:
-    if isinstance(what, str | PathLike):
-        return [Path(fspath(what))]
-    if isinstance(what, Iterable):
-        found = list(what)
-        if all(isinstance(one, str | PathLike) for one in found):
-            return [Path(fspath(one)) for one in found]
+    found = [what] if isinstance(what, str | PathLike) else list(what) if isinstance(what, Iterable) else [None]
+    if "" in found:
+        raise SettingsError("a path is empty", hint='Write "." for the folder that you are in.')
+    if all(isinstance(one, str | PathLike) for one in found):
+        return [Path(fspath(one)) for one in found]
     raise SettingsError(
         f"cannot add a {type(what).__name__}", hint="Pass a path, a list of paths, or texts as {id: text}."
     )
-
-
-def _nested(root: Path, others: Iterable[Path]) -> list[str]:
-    """The folders inside ``root`` that are sources of their own."""
-    return sorted(other.relative_to(root).as_posix() for other in others if root in other.parents)

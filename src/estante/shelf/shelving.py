@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+from estante.index.boundary import taken
 from estante.index.engine import Engine
 from estante.ingest.pipeline import Reading, River
-from estante.model.access import Scope
+from estante.model.access import Claim, Scope, meet
 from estante.model.content import Document, Item
-from estante.model.errors import EstanteError, NameTaken
+from estante.model.errors import EstanteError, NameTaken, NotFound
 from estante.model.ports import Deposit, Entry, LedgerRow, Outcome, Progress, Skipped
-from estante.model.wire import readers_to_text
+from estante.model.wire import readers_from_text, readers_to_text
 from estante.security.resolver import resolve
 from estante.shelf.local import Shelves
 
-BATCH_ITEMS: Final = 256
+BATCH_ITEMS: Final = 1_024
 BATCH_CHUNKS: Final = 2_048
 BATCH_CHARACTERS: Final = 4_000_000
 """A batch is committed at any of these: what is kept in memory, and what a kill can cost, stays bounded."""
+
+Ledger = dict[tuple[str, str], dict[str, LedgerRow]]
+"""What each shelf remembers of items: (source, item) to shelf name to row."""
 
 
 @dataclass
@@ -80,14 +85,16 @@ class Shelving:
         listing: Callable[[], Iterable[Item | Skipped]],
         *,
         covers: Callable[[str], bool] | None = None,
+        claims: Sequence[Claim] = (),
         only: Sequence[str] | None = None,
         extractor: str | None = None,
-    ) -> None:
-        """Puts every item of a source on its shelf.
+    ) -> int:
+        """Puts every item of a source on its shelf; returns how many things the source listed.
 
         ``covers`` tells which remembered items this run covers: those of them that are not in the listing are gone
         from the source and are taken away first, so that their ids are free. Without it nothing is taken away.
-        ``only`` names the items, where they are few. ``listing`` may be called twice and is not kept.
+        ``claims`` say who may read what is listed but cannot be read now. ``only`` names the items, where they are
+        few. ``listing`` may be called twice and is not kept.
         """
         self._extractor = extractor
         ledger = self.shelves.ledger(source, only)
@@ -96,19 +103,51 @@ class Shelving:
             present = {item.uri for item in listing()}
             total = len(present)
             # What is listed but cannot be read now may be readable tomorrow: what it brought before stays.
-            self._prune({key: rows for key, rows in ledger.items() if key[1] not in present and covers(key[1])})
+            folders = tuple(uri for uri in present if uri.endswith("/"))
+            gone = {
+                key: rows
+                for key, rows in ledger.items()
+                if key[1] not in present and covers(key[1]) and not (folders and key[1].startswith(folders))
+            }
+            self._prune(gone)
         self._done = 0
         for item in listing():
             self._tell(total, item.uri)
             if isinstance(item, Skipped):
-                self.skipped.append(item)
+                self._leave(source, item, claims, ledger)
             else:
                 self._take(item, ledger.get((item.source, item.uri), {}))
         self.flush()
+        return self._done
 
-    def lost(self, name: str, reason: str) -> None:
-        """Notes a source that could not be listed."""
-        self.skipped.append(Skipped(name, reason))
+    def lost(self, source: str, reason: str, claims: Sequence[Claim]) -> None:
+        """Notes a source that could not be listed. What it brought stays, as far as its readers are still the same."""
+        scope = resolve(_ghost(source, "", claims), self.tenant)
+        self._keep(Skipped(source, reason), self.shelves.ledger(source), scope)
+
+    def _leave(
+        self,
+        source: str,
+        skipped: Skipped,
+        claims: Sequence[Claim],
+        ledger: Ledger,
+    ) -> None:
+        """Notes what is listed but cannot be read now: an item, or a folder, whose uri ends with a slash."""
+        uri = skipped.uri
+        if uri.endswith("/"):
+            known = {key: rows for key, rows in ledger.items() if key[1].startswith(uri)}
+        else:
+            known = {(source, uri): ledger.get((source, uri), {})}
+        self._keep(skipped, known, resolve(_ghost(source, uri, claims), self.tenant))
+
+    def _keep(self, skipped: Skipped, known: Ledger, scope: Scope) -> None:
+        """Keeps the earlier texts of what cannot be read now, but not for anyone who may no longer read them."""
+        wide = 0
+        for name, store in self.shelves.named().items():
+            keys = [key for key, rows in known.items() if name in rows and not _within(rows[name], scope)]
+            wide += store.drop(keys) if keys else 0
+        told = "; its earlier text is taken away, for its readers have changed" if wide else ""
+        self.skipped.append(Skipped(skipped.uri, skipped.reason + told))
 
     def _tell(self, total: int | None, what: str) -> None:
         if self.progress is not None:
@@ -120,18 +159,19 @@ class Shelving:
         scope = resolve(item, self.tenant)
         shelf, _ = self.shelves.of(scope)
         row = known.get(shelf)
-        if row is not None and not (len(known) == 1 and self._settled(item, row, scope)):
+        if row is not None and not (len(known) == 1 and _same_readers(row, scope)):
             row = None
-        if row is not None and row.revision == item.revision:
+        settled = row is not None and row.recipe == self.river.recipe(item, self._extractor)
+        if row is not None and settled and row.revision == item.revision:
             self._unchanged(item, row)
             return
         try:
             data = item.read()
         except EstanteError as error:
-            self.skipped.append(Skipped(item.uri, error.message))
+            self._keep(Skipped(item.uri, error.message), {(item.source, item.uri): known}, scope)
             return
         reading = self.river.read(item, data, scope, self._extractor)
-        if row is not None and row.digest == reading.digest:
+        if row is not None and settled and row.digest == reading.digest:
             self._batch.revisions.setdefault(shelf, []).append((item.source, item.uri, item.revision))
             self._unchanged(item, row)
         elif reading.reason and row is not None and row.documents:
@@ -143,11 +183,6 @@ class Shelving:
             self._batch.put(item, scope, reading, frozenset(known))
         if self._batch.full():
             self.flush()
-
-    def _settled(self, item: Item, row: LedgerRow, scope: Scope) -> bool:
-        """Whether what the shelf holds of the item was made the same way and for the same readers."""
-        same_readers = not row.documents or row.readers == readers_to_text(scope.readers)
-        return row.recipe == self.river.recipe(item, self._extractor) and same_readers
 
     def _unchanged(self, item: Item, row: LedgerRow) -> None:
         if row.reason:
@@ -173,9 +208,10 @@ class Shelving:
                 leaving.setdefault(other, []).append((item.source, item.uri))
         for name, keys in sorted(leaving.items()):
             self.shelves.named()[name].drop(keys)
+        refused: set[tuple[str, str]] = set()
         for name, some in sorted(deposits.items()):
-            self._put(name, some)
-        self._count(batch)
+            refused |= self._put(name, some)
+        self._count(batch, refused)
 
     def _deposit(
         self, item: Item, reading: Reading, documents: tuple[tuple[Document, tuple[Entry, ...]], ...]
@@ -192,22 +228,43 @@ class Shelving:
             added=self.now,
         )
 
-    def _put(self, name: str, deposits: list[Deposit]) -> None:
-        """Puts a batch; when ids collide, item by item, so that one collision costs one item."""
+    def _put(self, name: str, deposits: list[Deposit]) -> set[tuple[str, str]]:
+        """Puts a batch; when ids collide, item by item, so that one collision costs one item. Returns the refused."""
         store = self.shelves.named()[name]
+        refused: set[tuple[str, str]] = set()
+        elsewhere = self._elsewhere(name, deposits)
         try:
+            if elsewhere:
+                raise taken(min(elsewhere))
             store.put(deposits)
         except NameTaken:
             for deposit in deposits:
                 try:
+                    for document, _ in deposit.documents:
+                        if document.id in elsewhere:
+                            raise taken(document.id)
                     store.put([deposit])
                 except NameTaken as error:
+                    refused.add((deposit.source, deposit.item))
                     self.skipped.append(Skipped(deposit.item, error.message))
+        return refused
 
-    def _count(self, batch: _Batch) -> None:
-        refused = {one.uri for one in self.skipped}
+    def _elsewhere(self, name: str, deposits: list[Deposit]) -> set[str]:
+        """The ids of these documents that stand on another shelf: one id is one document in the whole bookcase."""
+        found: set[str] = set()
+        for other, store in self.shelves.named().items():
+            if other != name:
+                with store.view() as view:
+                    for deposit in deposits:
+                        for document, _ in deposit.documents:
+                            with suppress(NotFound):
+                                view.entries(document.id)
+                                found.add(document.id)
+        return found
+
+    def _count(self, batch: _Batch, refused: set[tuple[str, str]]) -> None:
         for item, _, reading, known in batch.readings:
-            if reading.reason or item.uri in refused:
+            if reading.reason or (item.source, item.uri) in refused:
                 continue
             if known:
                 self.changed += 1
@@ -218,9 +275,27 @@ class Shelving:
                 self.masked += len(document.redactions)
             self.notes += [f"{item.uri}: {loss}" for loss in reading.losses]
 
-    def _prune(self, gone: dict[tuple[str, str], dict[str, LedgerRow]]) -> None:
+    def _prune(self, gone: Ledger) -> None:
         for name, store in self.shelves.named().items():
             mine = [key for key, rows in gone.items() if name in rows]
             if mine:
                 store.drop(mine)
         self.removed += sum(1 for rows in gone.values() if any(row.documents for row in rows.values()))
+
+
+def _same_readers(row: LedgerRow, scope: Scope) -> bool:
+    """Whether what the shelf holds of an item is for these readers."""
+    return not row.documents or row.readers == readers_to_text(scope.readers)
+
+
+def _within(row: LedgerRow, scope: Scope) -> bool:
+    """Whether everyone who can read what the shelf holds of an item is among these readers."""
+    if not row.documents:
+        return True
+    before = readers_from_text(row.readers)
+    return meet(before, scope.readers) == before
+
+
+def _ghost(source: str, uri: str, claims: Sequence[Claim]) -> Item:
+    """An item that is not there, to learn who might read it."""
+    return Item(source=source, uri=uri, media_type="", revision="", read=bytes, claims=tuple(claims))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -56,15 +57,25 @@ class Known:
                 continue
             yield replace(item, metadata=metadata) if metadata and isinstance(item, Item) else item
 
+    def check(self, readable: Callable[[str], bool]) -> None:
+        """Raises ``SettingsError`` when its patterns cannot be read."""
+        self._folder(readable)
+
+    @property
+    def place(self) -> Path:
+        """Its folder, without links."""
+        return Path(os.path.realpath(self.root))
+
     def _folder(self, readable: Callable[[str], bool]) -> Source:
-        include = self.include
+        include, exclude = self.include, self.exclude
         if self.files is not None:
-            include = tuple("/" + _escaped(file) for file in self.files)
+            # The folder around the files may be large: what is below it is not looked into.
+            include, exclude = tuple(pattern(file) for file in self.files), (*exclude, "*/")
         made: Source = SOURCES.load(self.use)(
             self.name,
             Path(self.root),
             include=include,
-            exclude=self.exclude,
+            exclude=exclude,
             claims=self.claims,
             max_bytes=self.max_bytes,
             known=readable,
@@ -72,9 +83,9 @@ class Known:
         return made
 
 
-def _escaped(path: str) -> str:
-    """A path as a pattern that matches it and nothing else."""
-    return "".join(f"\\{letter}" if letter in "\\*?[]!# " else letter for letter in path)
+def pattern(path: str) -> str:
+    """A pattern that matches this path below the root, and nothing else."""
+    return "/" + "".join(f"\\{letter}" if letter in "\\*?[]!# " else letter for letter in path)
 
 
 def readers_of(readers: Iterable[str]) -> Readers:
@@ -107,6 +118,13 @@ class Sources:
                 return one
         raise NotFound(f"there is no source {name!r}", hint="List them with: estante status")
 
+    def __contains__(self, name: object) -> bool:
+        return any(one.name == name for one in self.known)
+
+    def files(self, name: str) -> tuple[str, ...] | None:
+        """The files that a source of this name reads; None for all of its folder, () without such a source."""
+        return next((one.files for one in self.known if one.name == name), ())
+
     def without(self, name: str) -> Sources:
         """All but one."""
         return Sources([one for one in self.known if one.name != name])
@@ -115,29 +133,56 @@ class Sources:
         """The source whose whole folder holds a path, and the path inside it ('' for the folder itself)."""
         best: tuple[Known, str] | None = None
         for one in self.known:
-            root = Path(one.root)
-            if one.files is None and root.is_dir() and (path == root or root in path.parents):
+            root = one.place
+            if one.files is None and (path == root or root in path.parents):
                 inside = "" if path == root else path.relative_to(root).as_posix()
-                if best is None or len(one.root) > len(best[0].root):
+                if best is None or len(root.parts) > len(best[0].place.parts):
                     best = (one, unicodedata.normalize("NFC", inside))
         return best
+
+    def parts(self, whole: Known) -> list[str]:
+        """The folders (with a slash at the end) and files inside a source that are left to sources of their own."""
+        if whole.files is not None:
+            return []
+        found = set()
+        for one in self.known:
+            if one.files is None and whole.place in one.place.parents:
+                found.add(one.place.relative_to(whole.place).as_posix() + ("/" if one.place.is_dir() else ""))
+            elif one.files is not None and one.name != whole.name and whole.place in (one.place, *one.place.parents):
+                found |= {(one.place / file).relative_to(whole.place).as_posix() for file in one.files}
+        return sorted(unicodedata.normalize("NFC", path) for path in found)
+
+    def owns(self, one: Known) -> Callable[[str], bool]:
+        """Whether a source still has an item that it brought: not when it now stands in a source of its own."""
+        if one.files is not None:
+            return frozenset(one.files).__contains__
+        parts = self.parts(one)
+        folders = tuple(path for path in parts if path.endswith("/"))
+        return lambda uri: uri not in parts and not uri.startswith(folders)
 
     def adding(self, path: Path, options: Mapping[str, Any]) -> tuple[Sources, Known, str]:
         """With a path added: the sources, the one that now holds it, and the part of it that was meant."""
         path = Path(path).resolve()
         if not path.exists():
             raise NotFound(f"there is no file or folder {str(path)!r}", hint="Check the path.")
-        held = None if options.get("name") else self.holding(path)
+        held = self._named(options["name"], path) if options.get("name") else self.holding(path)
         if held is not None:
             changed = _changed(held[0], options) if held[1] == "" else held[0]
             self._refuse_other_readers(held[0], changed, options, inside=bool(held[1]))
             return self._with(changed), changed, held[1]
-        return self._new(path, options)
+        return self._new_folder(path, options) if path.is_dir() else self._new_file(path, options)
+
+    def _named(self, name: str, path: Path) -> tuple[Known, str] | None:
+        """The source of this name, where it is this very folder."""
+        for one in self.known:
+            if one.name.casefold() == _spelt(name).casefold() and one.files is None and one.place == path:
+                return one, ""
+        return None
 
     @staticmethod
     def _refuse_other_readers(before: Known, after: Known, options: Mapping[str, Any], *, inside: bool) -> None:
         readers = options.get("readers")
-        if inside and readers is not None and tuple(readers) != before.readers:
+        if inside and readers is not None and set(readers) != set(before.readers or ()):
             raise SettingsError(
                 f"{before.name!r} is read by {before.label()}, a part of it cannot have other readers",
                 hint="Give the part a name of its own: --name NAME, or set readers for the whole source.",
@@ -147,32 +192,62 @@ class Sources:
                 f"the source {before.name!r} is described in the settings", hint="Change it in estante.toml."
             )
 
-    def _new(self, path: Path, options: Mapping[str, Any]) -> tuple[Sources, Known, str]:
-        root, file = (path, None) if path.is_dir() else (path.parent, path.name)
-        same = next((one for one in self.known if Path(one.root) == root and one.files is not None and file), None)
-        if same is not None and file is not None and (options.get("readers") is None or options.get("name") is None):
-            grown = replace(_changed(same, options), files=tuple(sorted({*(same.files or ()), file})))
-            return self._with(grown), grown, unicodedata.normalize("NFC", file)
-        made = _changed(
-            Known(name=self._free(options.get("name") or root.name or "files", root), root=str(root)), options
-        )
-        if file is not None:
-            made = replace(made, files=(file,))
-        within = "" if file is None else unicodedata.normalize("NFC", file)
-        return self._with(made), made, within
+    def _new_folder(self, path: Path, options: Mapping[str, Any]) -> tuple[Sources, Known, str]:
+        """A whole folder. It takes in those of its files that were added before under its name, in the same way."""
+        wanted = _changed(Known(name=_spelt(options.get("name") or path.name), root=str(path)), options)
+        files = next((one for one in self._files_in(path) if _alike(one, wanted) and one.name == wanted.name), None)
+        rest = self if files is None else self.without(files.name)
+        made = replace(wanted, name=rest._free(wanted.name))
+        return rest._with(made), made, ""
+
+    def _new_file(self, path: Path, options: Mapping[str, Any]) -> tuple[Sources, Known, str]:
+        """A file. It joins the files of its folder that were added in the same way, and leaves those it was with."""
+        file, folder = unicodedata.normalize("NFC", path.name), path.parent
+        holder = next((one for one in self._files_in(folder) if file in (one.files or ())), None)
+        fresh = Known(name=_spelt(options.get("name") or folder.name), root=str(folder))
+        wanted = _changed(holder or fresh, options)
+        rest = self
+        if holder is not None:
+            others = tuple(other for other in holder.files or () if other != file)
+            if _fits(holder, options) and (not others or _alike(holder, wanted)):
+                return self._with(wanted), wanted, file
+            rest = self._with(replace(holder, files=others)) if others else self.without(holder.name)
+        alike = [one for one in rest._files_in(folder) if _alike(one, wanted) and _fits(one, options)]
+        base = alike[0] if alike else replace(wanted, name=rest._free(fresh.name), files=())
+        grown = replace(base, files=tuple(sorted({*(base.files or ()), file})))
+        return rest._with(grown), grown, file
+
+    def _files_in(self, folder: Path) -> list[Known]:
+        return [one for one in self.known if one.files is not None and one.place == folder]
 
     def _with(self, one: Known) -> Sources:
         return Sources([*(other for other in self.known if other.name != one.name), one])
 
-    def _free(self, name: str, root: Path) -> str:
+    def _free(self, name: str) -> str:
         """The name, or the name with the first number that is free."""
-        name = unicodedata.normalize("NFC", name).replace("/", "-").strip() or "files"
-        taken = {one.name.casefold(): one for one in self.known}
+        taken = {one.name.casefold() for one in self.known}
         candidate, number = name, 1
-        while candidate.casefold() in taken and Path(taken[candidate.casefold()].root) != root:
+        while candidate.casefold() in taken:
             number += 1
             candidate = f"{name}-{number}"
         return candidate
+
+
+def _spelt(name: str) -> str:
+    return unicodedata.normalize("NFC", name).replace("/", "-").strip() or "files"
+
+
+def _alike(one: Known, other: Known) -> bool:
+    """Whether both are read in the same way and for the same readers."""
+    same_readers = (one.readers is None) == (other.readers is None) and set(one.readers or ()) == set(
+        other.readers or ()
+    )
+    return same_readers and (one.include, one.exclude, one.metadata) == (other.include, other.exclude, other.metadata)
+
+
+def _fits(one: Known, options: Mapping[str, Any]) -> bool:
+    """Whether a source has the name that was asked for, if one was."""
+    return not options.get("name") or one.name.casefold() == _spelt(options["name"]).casefold()
 
 
 def _changed(one: Known, options: Mapping[str, Any]) -> Known:

@@ -1,0 +1,217 @@
+"""The command line: its commands, and what becomes of every way to fail."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Annotated, Any, Final
+
+import typer
+
+from estante.model.errors import EstanteError, FullDisk, SettingsError, Unavailable
+from estante.serve.cli import calls, checkup, filling, finding, tending
+from estante.serve.cli.output import Output, prepare
+
+PROGRAM: Final = "estante"
+
+COMMANDS: Final[tuple[tuple[str, Callable[..., int | None]], ...]] = (
+    ("init", filling.init),
+    ("add", filling.add),
+    ("refresh", filling.refresh),
+    ("search", finding.search),
+    ("show", finding.show),
+    ("ls", finding.ls),
+    ("rm", filling.rm),
+    ("status", tending.status),
+    ("doctor", checkup.doctor),
+    ("compact", tending.compact),
+    ("rebuild", tending.rebuild),
+)
+CONFIG: Final[tuple[tuple[str, Callable[..., int | None]], ...]] = (("show", tending.config_show),)
+
+INTERRUPTED: Final = 130
+TERMINATED: Final = 143
+UNEXPECTED: Final = 70
+
+
+class Terminated(BaseException):
+    """The process was asked to end; raised so that every block gives back what it holds."""
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"{PROGRAM} {version(PROGRAM)}")
+        raise typer.Exit
+
+
+def _start(
+    context: typer.Context,
+    json: calls.Json = False,
+    quiet: calls.Quiet = False,
+    verbose: calls.Verbose = False,
+    home: calls.Home = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """A bookcase for an organisation's documents: finds the passages that answer a question, offline.
+
+    Example: estante init && estante add handbook --shared && estante search "a question"
+    """
+    context.obj = {"json": json, "quiet": quiet, "verbose": verbose, "home": home}
+    _help_alone(context)
+
+
+def _config(context: typer.Context) -> None:
+    """Tells the settings.
+
+    Example: estante config show --origin
+    """
+    _help_alone(context)
+
+
+def _help_alone(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def build() -> typer.Typer:
+    """The application with all its commands."""
+    look: dict[str, Any] = {
+        "rich_markup_mode": None,
+        "add_completion": False,
+        "pretty_exceptions_enable": False,
+        "invoke_without_command": True,
+        "context_settings": {"help_option_names": ["-h", "--help"]},
+    }
+    app = typer.Typer(name=PROGRAM, callback=_start, **look)
+    config = typer.Typer(name="config", callback=_config, **look)
+    for group, table in ((app, COMMANDS), (config, CONFIG)):
+        for name, function in table:
+            group.command(name, context_settings=look["context_settings"])(calls.command(function))
+    app.add_typer(config)
+    return app
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs one command and returns its exit code; whatever goes wrong is raised."""
+    command = typer.main.get_command(build())
+    try:
+        with command.make_context(PROGRAM, list(arguments)) as context:
+            code = command.invoke(context)
+    except typer.Exit as ending:
+        code = ending.exit_code
+    sys.stdout.flush()
+    return code if isinstance(code, int) else 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns the exit code. Never raises."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    out = Output(json="--json" in options, verbose="--verbose" in options or "-v" in options)
+    prepare()
+    if not sys.warnoptions and not out.verbose:
+        warnings.simplefilter("ignore")  # What a library has to say to its programmers is not for people who search.
+    try:
+        with _ending():
+            return run(arguments)
+    except BrokenPipeError:
+        return _leave_pipe()
+    except BaseException as error:  # noqa: BLE001 - the last place where anything can be told to people.
+        return _tell(out, error)
+
+
+def _tell(out: Output, error: BaseException) -> int:
+    """Prints what went wrong and returns the exit code."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1
+    known, code = _known(error)
+    try:
+        if code == UNEXPECTED and out.verbose:
+            _traceback(error)
+        out.error(known)
+        sys.stdout.flush()
+    except OSError:
+        return _leave_pipe() or code
+    return code
+
+
+def _known(error: BaseException) -> tuple[EstanteError, int]:
+    """Any error as one of ours, and its exit code."""
+    if isinstance(error, EstanteError):
+        return error, error.exit_code
+    if isinstance(error, KeyboardInterrupt | typer.Abort | Terminated):
+        return (
+            EstanteError("interrupted", hint="The shelf is sound; the same command goes on from here."),
+            TERMINATED if isinstance(error, Terminated) else INTERRUPTED,
+        )
+    if isinstance(error, typer.TyperException):
+        told = _usage(error)
+        return told, told.exit_code
+    if isinstance(error, OSError) and error.strerror:
+        told = _of_the_system(error)
+        return told, told.exit_code
+    kind = type(error).__name__
+    hint = "Please report it; run with --verbose for the traceback."
+    return EstanteError(f"unexpected {kind}", hint=hint), UNEXPECTED
+
+
+def _usage(error: typer.TyperException) -> EstanteError:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else PROGRAM
+    message = error.format_message().rstrip(".")
+    return SettingsError(message[:1].lower() + message[1:], hint=f"Run: {path} --help")
+
+
+def _of_the_system(error: OSError) -> EstanteError:
+    """A failure of files or of the system, which is no fault of the program."""
+    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+    message = f"{where}{error.strerror}"
+    if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
+        return FullDisk(message, hint="Make room, then run the same command again.")
+    return Unavailable(message, hint="Check the path and its permissions.")
+
+
+def _traceback(error: BaseException) -> None:
+    import traceback
+
+    traceback.print_exception(error, file=sys.stderr)
+
+
+def _leave_pipe() -> int:
+    """Ends quietly when nobody reads on, as in ``estante ls | head``."""
+    with suppress(OSError, ValueError):
+        # Python flushes stdout once more when it ends, and must not fail then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Makes a request to end (SIGTERM) an exception, as Ctrl-C is one already."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    try:
+        before = signal.signal(signal.SIGTERM, end)
+    except ValueError:  # Not the main thread: signals go elsewhere.
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

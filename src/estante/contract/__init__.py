@@ -1,0 +1,1 @@
+"""What any retrieval pipeline can promise, and the checks that hold it to that; standard library only."""

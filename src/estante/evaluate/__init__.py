@@ -1,0 +1,1 @@
+"""Evidence of quality for any pipeline, ours or not; knows the contract alone."""

@@ -75,6 +75,7 @@ class Catalog:
         self.read_only = read_only
         self._local = threading.local()
         self._all: list[tuple[threading.Thread, sqlite3.Connection]] = []
+        self._busy: set[sqlite3.Connection] = set()
         self._guard = threading.Lock()
         self._closed = False
 
@@ -100,12 +101,27 @@ class Catalog:
     def connection(self) -> sqlite3.Connection:
         """This thread's connection."""
         found: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if found is None:
-            found = self._connect()
-            self._local.connection = found
-            with self._guard:
-                self._all = [*self._living(), (threading.current_thread(), found)]
+        known = self._known() if self.read_only else None
+        if found is not None and (known == self._local.known or found.in_transaction):
+            return found
+        if found is not None:
+            found.close()
+        found = self._connect()
+        self._local.connection, self._local.known = found, known
+        with self._guard:
+            self._all = [*self._living(), (threading.current_thread(), found)]
         return found
+
+    def _known(self) -> tuple[int, ...] | None:
+        """What tells the file from a changed one; None while there is a log beside it, which SQLite follows."""
+        if self._log.exists():
+            return None
+        told = self.path.stat()
+        return told.st_ino, told.st_size, told.st_mtime_ns
+
+    @property
+    def _log(self) -> Path:
+        return self.path.with_name(f"{self.path.name}-wal")
 
     def _living(self) -> Iterator[tuple[threading.Thread, sqlite3.Connection]]:
         """The connections of threads that still run; those of threads that ended are closed."""
@@ -117,8 +133,12 @@ class Catalog:
 
     def _connect(self) -> sqlite3.Connection:
         if self._closed:
-            raise Unavailable("the shelf was closed", hint="Open the bookcase again.")
-        uri = self.path.absolute().as_uri() + ("?mode=ro&immutable=1" if self.read_only else "?mode=rw")
+            raise _shut()
+        how = "?mode=rw"
+        if self.read_only:
+            # A log holds commits that the file does not: only where there is none does the file alone tell the truth.
+            how = "?mode=ro" if self._log.exists() else "?mode=ro&immutable=1"
+        uri = self.path.absolute().as_uri() + how
         connection = sqlite3.connect(uri, uri=True, timeout=10, check_same_thread=False, isolation_level=None)
         if not self.read_only:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -129,11 +149,11 @@ class Catalog:
         return connection
 
     def close(self) -> None:
-        """Closes every connection; closing twice is allowed."""
+        """Closes every connection, those in use as soon as they no longer are; closing twice is allowed."""
         with self._guard:
             self._closed = True
             for _, connection in self._all:
-                with suppress(sqlite3.Error):
+                if connection not in self._busy:
                     connection.close()
             self._all.clear()
         self._local = threading.local()
@@ -156,13 +176,31 @@ class Catalog:
         )
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """One whole state, unmoved by writers, until the block ends."""
+    def using(self) -> Iterator[sqlite3.Connection]:
+        """This thread's connection, which nobody closes before the block ends."""
         with self.mended():
             connection = self.connection()
-            if _within(connection):  # A view inside a view of the same thread shares its state.
+            with self._guard:
+                if self._closed:
+                    raise _shut()
+                self._busy.add(connection)
+            try:
                 yield connection
-                return
+            finally:
+                with self._guard:
+                    self._busy.discard(connection)
+                    if self._closed:
+                        connection.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One whole state, unmoved by writers, until the block ends."""
+        within = getattr(self._local, "connection", None)
+        if within is not None and _within(within):  # A view inside a view of the same thread shares its state.
+            with self.mended():
+                yield within
+            return
+        with self.using() as connection:
             connection.execute("BEGIN")
             try:
                 yield connection
@@ -175,8 +213,7 @@ class Catalog:
         """All of the block or nothing of it; the generation goes up by one."""
         if self.read_only:
             raise Unavailable(f"{self.path.parent} cannot be written to", hint="Open it as a user who may write there.")
-        with self.mended():
-            connection = self.connection()
+        with self.using() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -195,6 +232,10 @@ class Catalog:
 
 def _within(connection: sqlite3.Connection) -> bool:
     return connection.in_transaction
+
+
+def _shut() -> Unavailable:
+    return Unavailable("the shelf was closed", hint="Open the bookcase again.")
 
 
 def _told(error: sqlite3.DatabaseError, path: Path) -> EstanteError:
@@ -261,25 +302,43 @@ def insert(
     )
     number = int(cursor.lastrowid or 0)
     features = [wire.marks_to_json(document.marks), wire.redactions_to_json(document.redactions)]
-    connection.execute("INSERT INTO features VALUES (?, ?)", (number, _packed(features)))
+    connection.execute("INSERT INTO features VALUES (?, ?)", (number, _packed(features, "features", number)))
     connection.executemany("INSERT INTO texts VALUES (?, ?, ?)", _pages(number, document.text))
     cuts = [[chunk.span.start, chunk.span.end, chunk.locator, *chunk.trail] for chunk in chunks]
-    pages = [(number, at // CUTS, _packed(cuts[at : at + CUTS])) for at in range(0, len(cuts), CUTS)]
+    parts = [(at // CUTS, cuts[at : at + CUTS]) for at in range(0, len(cuts), CUTS)]
+    pages = [(number, page, _packed(part, "cuts", number, page)) for page, part in parts]
     connection.executemany("INSERT INTO cuts VALUES (?, ?, ?)", pages)
     return number
 
 
-def _packed(value: object) -> bytes:
-    return zlib.compress(wire.dumps(value).encode("utf-8"), 6)
+def _sum(data: bytes, place: tuple[object, ...]) -> bytes:
+    return zlib.crc32(data, zlib.crc32(repr(place).encode())).to_bytes(4, "big")
 
 
-def _unpacked(data: bytes) -> Any:
-    return json.loads(zlib.decompress(data))
+def _sealed(data: bytes, *place: object) -> bytes:
+    """The bytes compressed, after a sum over them and the place where they stand."""
+    return _sum(data, place) + zlib.compress(data, 6)
+
+
+def _unsealed(data: bytes, broken: Broken, *place: object) -> bytes:
+    """The opposite. Bytes that were not written to this place are an error, even if they are whole."""
+    found = zlib.decompress(data[4:]) if isinstance(data, bytes) else b""
+    if _sum(found, place) != data[:4]:
+        raise broken(f"what stands at {place} does not match its sum")
+    return found
+
+
+def _packed(value: object, *place: object) -> bytes:
+    return _sealed(wire.dumps(value).encode("utf-8"), *place)
+
+
+def _unpacked(data: bytes, broken: Broken, *place: object) -> Any:
+    return json.loads(_unsealed(data, broken, *place))
 
 
 def _pages(number: int, text: str) -> Iterator[tuple[int, int, bytes]]:
     for page, at in enumerate(range(0, len(text), PAGE)):
-        yield number, page, zlib.compress(text[at : at + PAGE].encode("utf-8"), 6)
+        yield number, page, _sealed(text[at : at + PAGE].encode("utf-8"), "texts", number, page)
 
 
 def remove(connection: sqlite3.Connection, number: int, segment: int) -> None:
@@ -294,9 +353,9 @@ def read_text(connection: sqlite3.Connection, number: int, start: int, end: int,
     """Characters ``[start, end)`` of a document's text, from the pages that hold them."""
     first, last = start // PAGE, max(start, end - 1) // PAGE
     rows = connection.execute(
-        "SELECT data FROM texts WHERE doc = ? AND page BETWEEN ? AND ? ORDER BY page", (number, first, last)
+        "SELECT page, data FROM texts WHERE doc = ? AND page BETWEEN ? AND ? ORDER BY page", (number, first, last)
     ).fetchall()
-    text = "".join(zlib.decompress(data).decode("utf-8") for (data,) in rows)
+    text = "".join(_unsealed(data, broken, "texts", number, page).decode("utf-8") for page, data in rows)
     found = text[start - first * PAGE : end - first * PAGE]
     if len(found) != end - start:
         raise broken("a page of text is missing")
@@ -354,7 +413,7 @@ class DocumentRow:
         found = connection.execute("SELECT data FROM features WHERE doc = ?", (self.number,)).fetchone()
         if found is None:
             raise broken(f"the features of document {id_!r} are missing")
-        marks, redactions = _unpacked(found[0])
+        marks, redactions = _unpacked(found[0], broken, "features", self.number)
         return wire.restore(
             id=id_,
             uri=uri,
@@ -371,8 +430,8 @@ class DocumentRow:
 
     def cuts(self, connection: sqlite3.Connection, broken: Broken) -> list[list[Any]]:
         """Every cut: start, end, locator, and the trail."""
-        rows = connection.execute("SELECT data FROM cuts WHERE doc = ? ORDER BY page", (self.number,))
-        found = [cut for (data,) in rows for cut in _unpacked(data)]
+        rows = connection.execute("SELECT page, data FROM cuts WHERE doc = ? ORDER BY page", (self.number,))
+        found = [cut for page, data in rows for cut in _unpacked(data, broken, "cuts", self.number, page)]
         if len(found) != self._fields[9]:
             raise broken(f"cuts of document {self.id!r} are missing")
         return found
@@ -381,7 +440,7 @@ class DocumentRow:
         """One chunk, at the price of the pages it stands on."""
         where = (self.number, index // CUTS)
         found = connection.execute("SELECT data FROM cuts WHERE doc = ? AND page = ?", where).fetchone()
-        cuts = _unpacked(found[0]) if found else []
+        cuts = _unpacked(found[0], broken, "cuts", *where) if found else []
         if index % CUTS >= len(cuts):
             raise broken(f"a cut of document {self.id!r} is missing")
         start, end, locator, *trail = cuts[index % CUTS]

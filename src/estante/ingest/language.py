@@ -63,9 +63,10 @@ _COMMON: Final[Mapping[str, str]] = {
     "fr": """
         de:50 la:28 le:27 et:24 les:22 des:20 à:18 en:15 un:13 du:13 une:12 est:11 que:9 pour:9 qui:8 dans:9 a:7 par:7
         plus:5 pas:5 au:6 sur:6 ne:5 se:4 ce:5 il:6 sont:3 avec:4 ou:4 son:3 cette:2 aux:2 d':15 l':15 qu:4 n':4 s':4
-        c':4 j':1 je:2 nous:2 vous:3 elle:2 être:2 comme:2 mais:2 on:3 tout:1.5 ses sa:1.5 leur:1.5 ces:1.5 si:1.5 fait été
-        ont peut:1.5 sans deux même aussi où votre:0.8 entre:0.8 ainsi:0.6 cet:0.5 dont:0.6 ils elles:0.4 très:0.6
-        encore:0.4 après:0.5 avant:0.3 tous:0.7 toutes:0.4 donc:0.5 lorsque:0.4 fichier:0.4 fichiers:0.3 était:0.6
+        c':4 j':1 je:2 nous:2 vous:3 elle:2 être:2 comme:2 mais:2 on:3 tout:1.5 ses sa:1.5 leur:1.5 ces:1.5 si:1.5
+        fait été ont peut:1.5 sans deux même aussi où votre:0.8 entre:0.8 ainsi:0.6 cet:0.5 dont:0.6 ils elles:0.4
+        très:0.6 encore:0.4 après:0.5 avant:0.3 tous:0.7 toutes:0.4 donc:0.5 lorsque:0.4 fichier:0.4 fichiers:0.3
+        était:0.6
         """,
     "de": """
         die:33 der:33 und:28 in:18 den:14 das:14 zu:13 von:12 ist:11 mit:10 nicht:9 ein:9 eine:9 sich:9 des:9 auf:9

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from estante.ingest import gate
 from estante.ingest.chunking import CHUNKERS
-from estante.ingest.formats import EXTRACTORS, extractor_name
+from estante.ingest.formats import EXTRACTORS, READERS_VERSION, extractor_name
 from estante.model.access import Claim, Scope
 from estante.model.content import Document, Draft, Item, Metadata, Span, canonical
 from estante.model.errors import ContractBroken, SettingsError, Unreadable
@@ -50,7 +50,7 @@ class River:
     def recipe(self, item: Item, extractor: str | None = None) -> str:
         """The fingerprint of all that shapes what comes of an item: another one means it is read again."""
         given = json.dumps(plain(item.metadata), sort_keys=True, default=repr) if item.metadata else ""
-        made = (PIPELINE_VERSION, gate.GATE_VERSION, DETECTORS_VERSION, self.chunker.fingerprint)
+        made = (PIPELINE_VERSION, READERS_VERSION, gate.GATE_VERSION, DETECTORS_VERSION, self.chunker.fingerprint)
         parts = (*made, extractor or self._name(item.uri) or "", item.media_type, given)
         return hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

@@ -137,11 +137,13 @@ class Document:
     metadata: Metadata
     redactions: tuple[Redaction, ...]
     _outline: tuple[tuple[int, Trail], ...] = field(init=False, repr=False, compare=False)
+    _headings: tuple[Mark, ...] = field(init=False, repr=False, compare=False)
     _places: tuple[Mark, ...] = field(init=False, repr=False, compare=False)
     _lines: tuple[Mark, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_outline", outline(self.marks))
+        object.__setattr__(self, "_headings", tuple(m for m in self.marks if m.kind == HEADING))
         object.__setattr__(self, "_places", tuple(m for m in self.marks if m.kind in PLACES))
         object.__setattr__(self, "_lines", tuple(m for m in self.marks if m.kind == LINE))
 
@@ -171,19 +173,17 @@ class Document:
         """
         at = bisect_right(self._outline, span.start, key=lambda entry: entry[0]) - 1
         while at + 1 < len(self._outline) and self._outline[at + 1][0] < span.end:
-            if self._words_before(span.start, self._outline[at + 1][0], at):
+            if self._words_before(at + 1, span.start):
                 break
             at += 1
         return self._outline[at][1] if at >= 0 else ()
 
-    def _words_before(self, start: int, heading: int, at: int) -> bool:
-        """Whether anything but headings stands between the span's start and the heading."""
-        between = self.text[start:heading]
-        if len(between) > 400:
-            return True
-        if at >= 0 and self._outline[at][0] >= start:
-            between = between.replace(self._outline[at][1][-1], "", 1)
-        return any(char.isalnum() for char in between)
+    def _words_before(self, number: int, start: int) -> bool:
+        """Whether words stand between a heading and the one before it, or ``start`` if that comes later."""
+        if number and self._headings[number - 1].start >= start:
+            start = self._headings[number - 1].end
+        between = self.text[start : self._headings[number].start]
+        return len(between) > 400 or any(char.isalnum() for char in between)
 
     def locator(self, span: Span) -> str:
         """A place a person can go to: ``page 3``, ``sheet Fees``, or ``line 12`` of the source file."""
@@ -251,10 +251,20 @@ def _moved(text: str, clean: str, offsets: list[int]) -> dict[int, int]:
     """Each offset of ``text`` as an offset of ``clean``, counted piece by piece."""
     moved, last, at = {}, 0, 0
     for offset in offsets:
-        at += len(canonical(text[last:offset]))
-        moved[offset] = min(at, len(clean))
-        last = offset
+        here = at + len(canonical(text[last:offset]))
+        moved[offset] = min(here, len(clean))
+        if not _joins(text, offset):
+            last, at = offset, here
     return moved
+
+
+def _joins(text: str, offset: int) -> bool:
+    """Whether the characters on both sides of an offset may become one, so that no piece may end there."""
+    if text[offset - 1 : offset + 1] == "\r\n":
+        return True
+    after = _STRAY.sub("", text[offset : offset + 8])[:1]
+    before = _STRAY.sub("", text[max(offset - 8, 0) : offset])[-1:]
+    return unicodedata.combining(after or " ") > 0 or canonical(before + after) != canonical(before) + canonical(after)
 
 
 def line_marks(text: str, first: int = 1) -> Iterator[Mark]:

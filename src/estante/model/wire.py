@@ -82,20 +82,22 @@ def hit_to_json(hit: Hit) -> dict[str, object]:
     }
 
 
-def results_to_json(results: Results) -> dict[str, object]:
-    """A search as ``search --json`` prints it."""
-    return {
+def results_to_json(results: Results, *, full: bool = False) -> dict[str, object]:
+    """A search as ``search --json`` prints it; ``full`` adds coverage and absent words."""
+    told: dict[str, object] = {
         "query": results.query,
         "took_ms": round(results.took_ms, 3),
-        "coverage": round(results.coverage, 4),
         "shelves": [{"name": s.name, "ok": s.ok, "reason": s.reason} for s in results.shelves],
         "hits": [hit_to_json(hit) for hit in results.hits],
     }
+    if full:
+        told |= {"coverage": round(results.coverage, 4), "absent": list(results.absent)}
+    return told
 
 
-def listing_to_json(listing: Listing) -> dict[str, object]:
-    """A document as ``ls --json`` prints it."""
-    return {
+def listing_to_json(listing: Listing, *, full: bool = False) -> dict[str, object]:
+    """A document as ``ls --json`` prints it; ``full`` adds its source, kind, metadata, masked secrets and losses."""
+    told: dict[str, object] = {
         "document_id": listing.document_id,
         "uri": listing.uri,
         "title": listing.title,
@@ -104,27 +106,26 @@ def listing_to_json(listing: Listing) -> dict[str, object]:
         "language": listing.language,
         "scope": listing.scope.label(),
         "added": listing.added,
-        "source": listing.source,
-        "media_type": listing.media_type,
-        "metadata": plain(listing.metadata),
-        "masked": listing.redactions,
-        "losses": list(listing.losses),
     }
+    if full:
+        told |= {"source": listing.source, "media_type": listing.media_type, "metadata": plain(listing.metadata)}
+        told |= {"masked": listing.redactions, "losses": list(listing.losses)}
+    return told
 
 
-def outcome_to_json(outcome: Outcome) -> dict[str, object]:
-    """An addition or a refresh as ``add --json`` prints it."""
-    return {
+def outcome_to_json(outcome: Outcome, *, full: bool = False) -> dict[str, object]:
+    """An addition or a refresh as ``add --json`` prints it; ``full`` adds the notes."""
+    told: dict[str, object] = {
         "added": outcome.added,
         "changed": outcome.changed,
         "unchanged": outcome.unchanged,
         "removed": outcome.removed,
         "skipped": [{"uri": one.uri, "reason": one.reason} for one in outcome.skipped],
-        "notes": list(outcome.notes),
         "chunks": outcome.chunks,
         "masked": outcome.masked,
         "seconds": round(outcome.seconds, 3),
     }
+    return told | {"notes": list(outcome.notes)} if full else told
 
 
 def error_to_json(error: EstanteError) -> dict[str, object]:

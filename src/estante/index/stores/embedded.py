@@ -397,10 +397,13 @@ class EmbeddedStore:
                 dead = connection.execute("SELECT count(*) FROM dead").fetchone()[0]
                 if len(some) > 1 or dead:
                     self._merge(connection, some)
-            with self._catalog.mended():
-                self._catalog.connection().execute("VACUUM")
-                self._catalog.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._sweep()
+            with self._catalog.using() as connection:
+                connection.execute("VACUUM")
+                # Where a reader holds an older state, the log is emptied another time.
+                connection.execute("PRAGMA busy_timeout = 0")
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                connection.execute("PRAGMA busy_timeout = 10000")
 
     def rebuild(self, make: Make, identity: Mapping[str, str]) -> None:
         """Makes the segments anew from the documents in the catalog, and notes the new identity."""
@@ -459,9 +462,7 @@ class EmbeddedStore:
         """Gives back files and memory."""
         with self._guard:
             self._state = None
-            for segment in self._open.values():
-                segment.close()
-            self._open = {}
+            self._open = {}  # A view that is still being read keeps its segments until it ends.
         self._catalog.close()
 
 

@@ -159,7 +159,7 @@ def report(out: Output, outcome: Outcome, *, strict: bool = False) -> int:
     if out.json:
         from estante.model.wire import outcome_to_json
 
-        out.value(outcome_to_json(outcome))
+        out.value(outcome_to_json(outcome, full=out.verbose))
     else:
         out.line(summary(outcome))
         _listed(out, "skipped", [f"{one_line(one.uri)}: {one_line(one.reason)}" for one in outcome.skipped])

@@ -74,7 +74,7 @@ def search(
     if call.out.json:
         from estante.model.wire import results_to_json
 
-        call.out.value(results_to_json(results))
+        call.out.value(results_to_json(results, full=call.out.verbose))
         return
     from estante.serve.cli.passages import print_results
 
@@ -132,7 +132,7 @@ def ls(call: Call, where: Filters = None) -> None:
     if call.out.json:
         from estante.model.wire import listing_to_json
 
-        call.out.value([listing_to_json(one) for one in found])
+        call.out.value([listing_to_json(one, full=call.out.verbose) for one in found])
         return
     if call.out.terminal is None:
         for row in map(_row, found):

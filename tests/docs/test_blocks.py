@@ -25,7 +25,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 OFFLINE = ROOT / "tests" / "offline"
-PAGES = [ROOT / "README.md", ROOT / "docs" / "tour.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "LEIAME.md",
+    ROOT / "docs" / "tour.md",
+    *sorted((ROOT / "docs" / "how-to").glob("*.md")),
+]
 
 RUN = {"python", "console", "sh"}
 SHOWN = {"toml", "json", "text", "output", "ini"}

@@ -43,8 +43,8 @@ SECRETS = {  # kind -> (pattern, the document in which it is planted)
 }
 
 WORDS = {
-    "pt": set("de da do das dos que em para com não uma um os as ao no na é por se ou".split()),
-    "en": set("the of and to in is for that with on at are by be it or from not this".split()),
+    "pt": frozenset("de da do das dos que em para com não uma um os as ao no na é por se ou".split()),
+    "en": frozenset("the of and to in is for that with on at are by be it or from not this".split()),
 }
 
 HIDDEN = {"script", "style", "head", "nav", "header", "footer", "aside"}

@@ -20,7 +20,7 @@ import argparse
 import io
 import sys
 import zipfile
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,28 +34,28 @@ FILES = [
         "ti/plano-diretor-ti-2024-2027.pdf",
         "pdf",
         "pt-BR",
-        datetime(2024, 1, 18, tzinfo=timezone.utc),
+        datetime(2024, 1, 18, tzinfo=UTC),
     ),
     (
         "open-data-report-2024.md",
         "reports/open-data-report-2024.pdf",
         "pdf",
         "en",
-        datetime(2025, 2, 28, tzinfo=timezone.utc),
+        datetime(2025, 2, 28, tzinfo=UTC),
     ),
     (
         "manual-do-servidor.md",
         "manual/manual-do-servidor.docx",
         "docx",
         "pt-BR",
-        datetime(2025, 2, 3, tzinfo=timezone.utc),
+        datetime(2025, 2, 3, tzinfo=UTC),
     ),
     (
         "software-procurement.md",
         "policies/software-procurement.docx",
         "docx",
         "en",
-        datetime(2024, 5, 2, tzinfo=timezone.utc),
+        datetime(2024, 5, 2, tzinfo=UTC),
     ),
     ("rotina-de-backup.txt", "ti/rotina-de-backup.txt", "text", "latin-1", None),
     ("taxas-2025.csv", "atendimento/taxas-2025.csv", "text", "cp1252", None),
@@ -148,13 +148,13 @@ def make_pdf(text: str, language: str, date: datetime) -> bytes:
             block("\u2022 " + value, 11, "", 6, indent=5, after=0.5)
         elif kind == "table":
             pdf.set_font("Helvetica", "B", 10)
-            natural = [max(map(pdf.get_string_width, column)) + 4 for column in zip(*value)]
+            natural = [max(map(pdf.get_string_width, column)) + 4 for column in zip(*value, strict=True)]
             spare = (pdf.epw - sum(natural)) / len(natural)
             widths = [width + spare for width in natural]
             pdf.ln(1)
             for n, row in enumerate(value):
                 pdf.set_font("Helvetica", "B" if n == 0 else "", 10)
-                for width, cell in zip(widths, row):
+                for width, cell in zip(widths, row, strict=True):
                     pdf.cell(width, 7, cell, border=1)
                 pdf.ln(7)
             pdf.ln(3)
@@ -181,7 +181,7 @@ def make_docx(text: str, language: str, date: datetime) -> bytes:
             table = document.add_table(rows=0, cols=len(value[0]))
             table.style = "Table Grid"
             for row in value:
-                for cell, content in zip(table.add_row().cells, row):
+                for cell, content in zip(table.add_row().cells, row, strict=True):
                     cell.text = content
             document.add_paragraph("")
         else:

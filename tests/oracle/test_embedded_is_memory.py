@@ -23,7 +23,9 @@ IDS = st.sampled_from([f"d{n}" for n in range(8)])
 READERS = st.sampled_from([None, ["*"], ["finance"], ["legal", "finance"]])
 METADATA = st.dictionaries(
     st.sampled_from(["year", "tags", "note"]),
-    st.one_of(st.integers(0, 3), st.booleans(), st.none(), st.text(max_size=3), st.lists(st.integers(0, 2), max_size=2)),
+    st.one_of(
+        st.integers(0, 3), st.booleans(), st.none(), st.text(max_size=3), st.lists(st.integers(0, 2), max_size=2)
+    ),
     max_size=3,
 )
 FILTERS = [
@@ -47,7 +49,10 @@ class TwinBookcases(RuleBasedStateMachine):
     @initialize()
     def open_both(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
-        self.disk, self.memory = bookcase(self.folder, max_chars=120, min_chars=10), bookcase(max_chars=120, min_chars=10)
+        self.disk, self.memory = (
+            bookcase(self.folder, max_chars=120, min_chars=10),
+            bookcase(max_chars=120, min_chars=10),
+        )
 
     @rule(texts=st.dictionaries(IDS, TEXTS, min_size=1, max_size=4), readers=READERS, data=st.data())
     def add(self, texts: dict[str, str], readers: list[str] | None, data: st.DataObject) -> None:

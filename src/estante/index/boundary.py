@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
 from estante.model.content import Document
-from estante.model.errors import Denied, NameTaken, NotFound, QueryError, StaleShelf
+from estante.model.errors import (
+    Denied,
+    EstanteError,
+    FullDisk,
+    NameTaken,
+    NotFound,
+    QueryError,
+    StaleShelf,
+    Unavailable,
+)
 from estante.model.ports import Space
 
 
@@ -17,6 +29,14 @@ def taken(document_id: str) -> NameTaken:
     return NameTaken(
         f"another item already brought a document {document_id!r}", hint="Rename one, or remove the other: estante rm"
     )
+
+
+def unwritable(path: Path, error: OSError) -> EstanteError:
+    """The error for a file that the system does not let be written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        hint = "Free some room and run the same command again."
+        return FullDisk(f"cannot write {path.name}: {error.strerror}", hint=hint)
+    return Unavailable(f"cannot write to {path.parent}: {error.strerror}", hint="Check the folder's permissions.")
 
 
 def refuse_foreign(document: Document, *, tenant: str, shared: bool) -> None:

@@ -98,30 +98,30 @@ class Catalog:
         staged.replace(path)
         return cls(path)
 
-    def connection(self) -> sqlite3.Connection:
+    def connection(self, *, writing: bool = False) -> sqlite3.Connection:
         """This thread's connection."""
         found: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        known = self._known() if self.read_only else None
-        if found is not None and (known == self._local.known or found.in_transaction):
-            return found
         if found is not None:
+            alone = self._local.alone
+            if found in self._busy or alone is None or (alone == self._alone() and not writing):
+                return found
             found.close()
-        found = self._connect()
-        self._local.connection, self._local.known = found, known
+            self._local.connection = None
+        found, self._local.alone = self._connect(writing)
+        self._local.connection = found
         with self._guard:
             self._all = [*self._living(), (threading.current_thread(), found)]
         return found
 
-    def _known(self) -> tuple[int, ...] | None:
-        """What tells the file from a changed one; None while there is a log beside it, which SQLite follows."""
-        if self._log.exists():
-            return None
-        told = self.path.stat()
-        return told.st_ino, told.st_size, told.st_mtime_ns
-
-    @property
-    def _log(self) -> Path:
-        return self.path.with_name(f"{self.path.name}-wal")
+    def _alone(self) -> tuple[int, ...] | None:
+        """What tells the file from a changed one; None while there is a log beside it that holds commits."""
+        with suppress(OSError):
+            if self.path.with_name(f"{self.path.name}-wal").stat().st_size:
+                return None
+        with suppress(OSError):  # A file that is gone is told of when it is opened.
+            told = self.path.stat()
+            return told.st_ino, told.st_size, told.st_mtime_ns
+        return ()
 
     def _living(self) -> Iterator[tuple[threading.Thread, sqlite3.Connection]]:
         """The connections of threads that still run; those of threads that ended are closed."""
@@ -131,21 +131,34 @@ class Catalog:
             else:
                 connection.close()
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, writing: bool) -> tuple[sqlite3.Connection, tuple[int, ...] | None]:
+        """A connection; and, where it reads the file alone, what the file is: then it serves until that changes."""
         if self._closed:
             raise _shut()
-        how = "?mode=rw"
-        if self.read_only:
-            # A log holds commits that the file does not: only where there is none does the file alone tell the truth.
-            how = "?mode=ro" if self._log.exists() else "?mode=ro&immutable=1"
-        uri = self.path.absolute().as_uri() + how
-        connection = sqlite3.connect(uri, uri=True, timeout=10, check_same_thread=False, isolation_level=None)
+        alone = self._alone()
         if not self.read_only:
-            connection.execute("PRAGMA journal_mode = WAL")
-            # FULL: a commit that was reported survives a power cut, not only a kill.
-            connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA mmap_size = 0")
-        connection.execute("PRAGMA cache_size = -4096")
+            try:
+                return self._opened("mode=rw"), None
+            except sqlite3.OperationalError as error:
+                # On a full disk there is no room for the log's index, and without a log there is no need of one.
+                if writing or alone is None or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_IOERR:
+                    raise
+        # A log holds commits that the file does not: to pass it over would bring back what was deleted.
+        return self._opened("mode=ro" if alone is None else "mode=ro&immutable=1"), alone
+
+    def _opened(self, how: str) -> sqlite3.Connection:
+        uri = f"{self.path.absolute().as_uri()}?{how}"
+        connection = sqlite3.connect(uri, uri=True, timeout=10, check_same_thread=False, isolation_level=None)
+        try:
+            if how == "mode=rw":
+                connection.execute("PRAGMA journal_mode = WAL")
+                # FULL: a commit that was reported survives a power cut, not only a kill.
+                connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA mmap_size = 0")
+            connection.execute("PRAGMA cache_size = -4096")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def close(self) -> None:
@@ -176,10 +189,10 @@ class Catalog:
         )
 
     @contextmanager
-    def using(self) -> Iterator[sqlite3.Connection]:
+    def using(self, *, writing: bool = False) -> Iterator[sqlite3.Connection]:
         """This thread's connection, which nobody closes before the block ends."""
         with self.mended():
-            connection = self.connection()
+            connection = self.connection(writing=writing)
             with self._guard:
                 if self._closed:
                     raise _shut()
@@ -187,16 +200,19 @@ class Catalog:
             try:
                 yield connection
             finally:
-                with self._guard:
-                    self._busy.discard(connection)
-                    if self._closed:
-                        connection.close()
+                self._let_go(connection)
+
+    def _let_go(self, connection: sqlite3.Connection) -> None:
+        with self._guard:
+            self._busy.discard(connection)
+            if self._closed:
+                connection.close()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """One whole state, unmoved by writers, until the block ends."""
-        within = getattr(self._local, "connection", None)
-        if within is not None and _within(within):  # A view inside a view of the same thread shares its state.
+        within: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if within is not None and within in self._busy:  # A view inside a view of the same thread shares its state.
             with self.mended():
                 yield within
             return
@@ -213,7 +229,7 @@ class Catalog:
         """All of the block or nothing of it; the generation goes up by one."""
         if self.read_only:
             raise Unavailable(f"{self.path.parent} cannot be written to", hint="Open it as a user who may write there.")
-        with self.using() as connection:
+        with self.using(writing=True) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -228,10 +244,6 @@ class Catalog:
         """All small named values."""
         with self.reading() as connection:
             return {str(key): str(value) for key, value in connection.execute("SELECT key, value FROM meta")}
-
-
-def _within(connection: sqlite3.Connection) -> bool:
-    return connection.in_transaction
 
 
 def _shut() -> Unavailable:
@@ -322,10 +334,9 @@ def _sealed(data: bytes, *place: object) -> bytes:
 
 def _unsealed(data: bytes, broken: Broken, *place: object) -> bytes:
     """The opposite. Bytes that were not written to this place are an error, even if they are whole."""
-    found = zlib.decompress(data[4:]) if isinstance(data, bytes) else b""
-    if _sum(found, place) != data[:4]:
-        raise broken(f"what stands at {place} does not match its sum")
-    return found
+    if isinstance(data, bytes) and _sum(found := zlib.decompress(data[4:]), place) == data[:4]:
+        return found
+    raise broken(f"what stands at {place} does not match its sum")
 
 
 def _packed(value: object, *place: object) -> bytes:

@@ -109,10 +109,11 @@ class Columns:
             return self._condition(where, size)
         if isinstance(where, Not):
             return ~self.decide(where.part)
-        parts = [self.decide(part) for part in where.parts]
-        if isinstance(where, Every):
-            return np.logical_and.reduce(parts) if parts else np.ones(size, bool)
-        return np.logical_or.reduce(parts) if parts else np.zeros(size, bool)
+        every = isinstance(where, Every)
+        passed = np.full(size, every)
+        for part in where.parts:
+            passed = passed & self.decide(part) if every else passed | self.decide(part)
+        return passed
 
     def _condition(self, condition: Condition, size: int) -> NDArray[np.bool_]:
         literal = self._columns.get(condition.field) or Column()

@@ -72,7 +72,7 @@ class Engine:
     def search(self, query: Query, shelves: Mapping[str, Store]) -> Results:
         """The k best hits of all shelves, and which of them answered.
 
-        Raises the shelf's own error when none of them did: an error is never an empty result.
+        Raises a shelf's own error when no other has a hit: an error is never an empty result.
         """
         vector = self._vector(query)
         answered: list[_Ranked] = []
@@ -85,7 +85,7 @@ class Engine:
             except EstanteError as error:
                 errors.append(error)
                 reports.append(ShelfReport(name, False, error.message))
-        if errors and not answered:
+        if errors and not any(ranked.hits for ranked in answered):
             raise errors[0]
         return Results(
             query=query.text,
@@ -201,7 +201,9 @@ def _fuse(answered: Sequence[_Ranked], k: int) -> tuple[Hit, ...]:
         return found[0].hits[:k] if found else ()
     hits = {(one.shelf, hit.rank): hit for one in found for hit in one.hits}
     scores = reciprocal_ranks([[(one.shelf, hit.rank) for hit in one.hits] for one in found])
-    order = sorted(hits, key=lambda key: (-scores[key], hits[key].document_id, hits[key].chunk.index))
+    # Equal ranks are settled in favour of the shelf that holds more of the question's words.
+    covered = {one.shelf: -one.coverage for one in found}
+    order = sorted(hits, key=lambda key: (-scores[key], covered[key[0]], hits[key].document_id, hits[key].chunk.index))
     return tuple(replace(hits[key], rank=rank, score=scores[key]) for rank, key in enumerate(order[:k], start=1))
 
 

@@ -230,7 +230,7 @@ def _field(field: str, value: object, depth: int) -> Where:
 
 
 def _unknown(name: str, known: list[str]) -> None:
-    near = get_close_matches(name, known, n=1)
+    near = get_close_matches(name, known, n=1, cutoff=0.65)
     raise QueryError(
         f"unknown name {name!r} in the filter",
         hint=f"Did you mean {near[0]}?" if near else f"Known: {', '.join(known)}.",
@@ -264,8 +264,17 @@ def _frozen(value: object, depth: int) -> object:
     raise QueryError(f"a filter holds JSON values, got {type(value).__name__}", hint="Dates are written as ISO texts.")
 
 
-_SHORT: Final = re.compile(r"(@?[^\s=!<>~]+)\s*(>=|<=|!=|=|>|<|~)(.*)", re.DOTALL)
-_SIGNS: Final = {"=": "$eq", "!=": "$ne", ">=": "$gte", "<=": "$lte", ">": "$gt", "<": "$lt", "~": "$contains"}
+_SHORT: Final = re.compile(r"(@?[^\s=!<>~]+)\s*(>=|<=|!=|==?|>|<|~)(.*)", re.DOTALL)
+_SIGNS: Final = {
+    "=": "$eq",
+    "==": "$eq",
+    "!=": "$ne",
+    ">=": "$gte",
+    "<=": "$lte",
+    ">": "$gt",
+    "<": "$lt",
+    "~": "$contains",
+}
 
 
 def read(text: str) -> Where | None:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from estante.model.errors import Denied, LockedShelf, Unavailable
+from estante.index.boundary import unwritable
+from estante.model.errors import Denied, LockedShelf
 
 
 class WriterLock:
@@ -61,9 +62,7 @@ class WriterLock:
                 hint="Wait for it to end, then run the same command again.",
             ) from None
         except OSError as error:
-            raise Unavailable(
-                f"cannot write to {self.path.parent}: {error.strerror}", hint="Check the folder's permissions."
-            ) from error
+            raise unwritable(self.path, error) from error
         who = {"pid": os.getpid(), "host": platform.node(), "since": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
         with suppress(OSError):  # The holder's name is a courtesy; the lock itself is held.
             descriptor = os.open(

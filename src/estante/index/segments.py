@@ -25,8 +25,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from estante.index.boundary import unwritable
 from estante.index.dense import unpack
-from estante.model.errors import CorruptShelf, FullDisk
+from estante.model.errors import CorruptShelf
 from estante.model.ports import Entry, Quantised
 
 MAGIC: Final = b"ESTANTE1"
@@ -154,10 +155,9 @@ def write(path: Path, rows: Rows) -> tuple[int, int]:
         staged.replace(path)
         sync_directory(path.parent)
     except OSError as error:
-        staged.unlink(missing_ok=True)
-        raise FullDisk(
-            f"cannot write {path.name}: {error.strerror}", hint="Free some room and run the same command again."
-        ) from error
+        with suppress(OSError):
+            staged.unlink(missing_ok=True)
+        raise unwritable(path, error) from error
     return size, crc
 
 

@@ -39,18 +39,30 @@ def create(home: str | os.PathLike[str], settings: Settings | None = None) -> Bo
     root = Path(home).absolute()
     settings = settings or load(root)
     parts = _parts(settings)
-    if any((one.path / "catalog.sqlite").exists() for one in (settings.shared, settings.private)):
+    shelves = {PRIVATE: settings.private, SHARED: settings.shared}
+    there = {name: one for name, one in shelves.items() if (one.path / "catalog.sqlite").exists()}
+    if len(there) == len(shelves) or any(_used(settings, name, one) for name, one in there.items()):
         raise NameTaken(f"there is a bookcase at {root} already", hint="Open it instead: estante.open, or estante add.")
     try:
         root.mkdir(parents=True, exist_ok=True)
         (root / FOLDER).mkdir(mode=0o700, exist_ok=True)
-        for name, one in ((PRIVATE, settings.private), (SHARED, settings.shared)):
-            _make(settings, parts, name, one).close()
+        for name in sorted(shelves.keys() - there.keys()):
+            _make(settings, parts, name, shelves[name]).close()
     except OSError as error:
         raise Unavailable(
             f"cannot make a bookcase at {root}: {error.strerror}", hint="Choose a folder that you may write to."
         ) from error
     return open_bookcase(root, settings)
+
+
+def _used(settings: Settings, name: str, one: ShelfSettings) -> bool:
+    """Whether anything was ever put on a shelf. An empty one that stands alone is what a killed ``create`` left."""
+    store = _store(settings, name, one)
+    try:
+        with store.view() as view:
+            return bool(view.ledger()) or view.recall("sources") is not None
+    finally:
+        store.close()
 
 
 def open_bookcase(home: str | os.PathLike[str], settings: Settings | None = None) -> Bookcase:

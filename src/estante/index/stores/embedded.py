@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estante.index import catalog, dense, lexical, segments
-from estante.index.boundary import bounds, missing, refuse_foreign, refuse_stale, space_to_text, taken
+from estante.index.boundary import bounds, missing, refuse_foreign, refuse_stale, space_to_text, taken, unwritable
 from estante.index.catalog import Catalog, DocumentRow
 from estante.index.columns import Columns
 from estante.index.lock import WriterLock
@@ -27,7 +27,7 @@ from estante.index.ranking import best
 from estante.model.access import Grant, Scope
 from estante.model.asking import Where
 from estante.model.content import Chunk, Document, Metadata, Span
-from estante.model.errors import CorruptShelf, Denied, EstanteError, NameTaken, NotFound, StaleShelf
+from estante.model.errors import CorruptShelf, Denied, EstanteError, FullDisk, NameTaken, NotFound, StaleShelf
 from estante.model.ports import (
     Deposit,
     Entry,
@@ -40,6 +40,7 @@ from estante.model.ports import (
     Statistics,
     Word,
 )
+from estante.security.paths import private_directory
 
 ROW_BITS: Final = 40
 MASKS: Final = 32
@@ -156,16 +157,18 @@ class EmbeddedStore:
         cls, path: Path, *, tenant: str, shared: bool, space: Space, analyzer: str, wait: float = 10.0
     ) -> EmbeddedStore:
         """A new, empty shelf. Raises ``NameTaken`` where there is one already."""
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.chmod(0o700)
-        lock = WriterLock(path, wait)
-        with lock.held("create"):
-            if (path / "catalog.sqlite").exists():
-                raise NameTaken(f"there is a shelf at {path} already", hint="Open it instead of creating it.")
-            (path / "segments").mkdir(mode=0o700, exist_ok=True)
-            meta = {"tenant": tenant, "kind": "shared" if shared else "private"}
-            meta |= {"space": space_to_text(space), "analyzer": analyzer}
-            Catalog.create(path / "catalog.sqlite", meta).close()
+        file = path / "catalog.sqlite"
+        try:
+            with WriterLock(private_directory(path), wait).held("create"):
+                if file.exists():
+                    raise NameTaken(f"there is a shelf at {path} already", hint="Open it instead of creating it.")
+                private_directory(path / "segments")
+                meta = {"tenant": tenant, "kind": "shared" if shared else "private"}
+                Catalog.create(file, {**meta, "space": space_to_text(space), "analyzer": analyzer}).close()
+                for made in (path, path.parent):
+                    segments.sync_directory(made)
+        except OSError as error:
+            raise unwritable(file, error) from error
         return cls(path, tenant=tenant, shared=shared, wait=wait)
 
     def expect(self, *, space: Space, analyzer: str) -> None:
@@ -194,10 +197,7 @@ class EmbeddedStore:
                     raise
 
     def _current(self, connection: sqlite3.Connection) -> State:
-        row = connection.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
-        if row is None:
-            raise self._catalog.broken("its generation is missing")
-        generation = int(row[0])
+        generation = self._version(connection) - 1
         with self._guard:
             if self._state is None or self._state.generation != generation:
                 self._state = self._load(connection, generation)
@@ -267,10 +267,10 @@ class EmbeddedStore:
         with self._catalog.reading() as connection:
             rows = [row[0] for row in connection.execute("SELECT rows FROM segments")]
         if len(rows) > 1 and self._written * 4 >= sum(rows):
-            with self._catalog.changing() as connection:
-                self._merge(
-                    connection, connection.execute("SELECT segment, name, size, footer FROM segments").fetchall()
-                )
+            # What was added is safe: where there is no room to merge it, it stays in more pieces.
+            with suppress(FullDisk), self._catalog.changing() as connection:
+                some = connection.execute("SELECT segment, name, size, footer FROM segments").fetchall()
+                self._merge(connection, some)
             self._sweep()
 
     def _sweep(self) -> None:
@@ -317,7 +317,10 @@ class EmbeddedStore:
         return key, document.id, entries
 
     def _version(self, connection: sqlite3.Connection) -> int:
-        return int(connection.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0]) + 1
+        row = connection.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
+        if row is None or not str(row[0]).isdecimal():
+            raise self._catalog.broken("its generation is not a number")
+        return int(row[0]) + 1
 
     def _dimensions(self) -> int:
         return int(self.identity["space"].split()[1])
@@ -392,13 +395,12 @@ class EmbeddedStore:
         """Merges all segments into one and gives the room back. Answers stay the same to the last bit."""
         with self.writing("compact"):
             with self._catalog.changing() as connection:
-                query = "SELECT segment, name, size, footer FROM segments"
-                some = connection.execute(query).fetchall()
+                some = connection.execute("SELECT segment, name, size, footer FROM segments").fetchall()
                 dead = connection.execute("SELECT count(*) FROM dead").fetchone()[0]
                 if len(some) > 1 or dead:
                     self._merge(connection, some)
             self._sweep()
-            with self._catalog.using() as connection:
+            with self._catalog.using(writing=True) as connection:
                 connection.execute("VACUUM")
                 # Where a reader holds an older state, the log is emptied another time.
                 connection.execute("PRAGMA busy_timeout = 0")
@@ -442,6 +444,8 @@ class EmbeddedStore:
     ) -> tuple[int, str, tuple[Entry, ...]]:
         query = f"SELECT {DocumentRow.COLUMNS} FROM documents WHERE doc = ?"
         row = DocumentRow(connection.execute(query, (number,)).fetchone(), self.broken)
+        if row.scope not in scopes:
+            raise self.broken(f"the scope of document {row.id!r} is missing")
         document = row.document(connection, scopes[row.scope], self.broken)
         spans = tuple(Span(cut[0], cut[1]) for cut in row.cuts(connection, self.broken))
         return number, row.id, make(document, spans)
@@ -562,7 +566,7 @@ class EmbeddedView:
 
     def lexical(self, words: Sequence[Word], k: int, grant: Grant, where: Where | None) -> Lexical:
         """The k best chunks by BM25 with a score above zero."""
-        if not self._state.rows:  # Dead rows may remain, and an average over nothing is nothing.
+        if not self._state.average:  # No living row has a word; dead ones may, and their lengths have no measure.
             return Lexical((), 0.0, (False,) * len(words))
         weighed, masks = self._weigh(words), self._masks(grant, where)
         candidates: list[tuple[float, int, int]] = []
@@ -572,7 +576,7 @@ class EmbeddedView:
             mask = masks[at]
             rows = np.flatnonzero(scores if mask is None else (scores > 0) & mask)
             if len(rows):
-                most = max(most, float(masses[rows].max()))
+                most = max(most, float(np.max(masses[rows])))
                 candidates += [(score, at, row) for row, score in best(rows, scores[rows], k)]
         coverage = most / weighed.total if weighed.total else 0.0
         held = tuple(self._is_held(at, weighed.postings, masks) for at in range(len(words)))
@@ -669,10 +673,13 @@ class EmbeddedView:
 
     # --- texts -----------------------------------------------------------------------------------------------------
 
-    def _scope(self, row: DocumentRow, grant: Grant) -> Scope:
-        scope = self._state.scopes.get(row.scope)
-        if scope is None:
+    def _whose(self, row: DocumentRow) -> Scope:
+        if row.scope not in self._state.scopes:
             raise self._store.broken(f"the scope of document {row.id!r} is missing")
+        return self._state.scopes[row.scope]
+
+    def _scope(self, row: DocumentRow, grant: Grant) -> Scope:
+        scope = self._whose(row)
         if not grant.covers(scope):
             raise missing(row.id)
         return scope
@@ -722,7 +729,7 @@ class EmbeddedView:
         query = f"SELECT {DocumentRow.COLUMNS} FROM documents ORDER BY id"
         for fields in self._connection.execute(query):
             row = DocumentRow(fields, self._store.broken)
-            scope = self._state.scopes[row.scope]
+            scope = self._whose(row)
             if grant.covers(scope) and (allowed is None or row.number in allowed):
                 yield row.listing(scope)
 
@@ -735,8 +742,10 @@ class EmbeddedView:
     def entries(self, document_id: str) -> tuple[Entry, ...]:
         """The document's entries, read back from catalog and segment."""
         row = catalog.find(self._connection, document_id, self._store.broken)
-        scope = self._state.scopes[row.scope]
-        part = next(one for one in self._state.parts if one.number == row.segment)
+        scope = self._whose(row)
+        part = next((one for one in self._state.parts if one.number == row.segment), None)
+        if part is None or row.number not in part.segment.keys:
+            raise self._store.broken(f"document {document_id!r} is not in its segment")
         local = int(np.flatnonzero(part.segment.keys == row.number)[0])
         found = []
         for at in np.flatnonzero(part.segment.document == local).tolist():
@@ -783,7 +792,7 @@ class EmbeddedView:
             row = DocumentRow(fields, self._store.broken)
             if alive.pop(row.number, None) != row.segment:
                 return [f"document {row.id!r} is in the catalog but not in its segment"]
-            document = row.document(self._connection, self._state.scopes[row.scope], self._store.broken)
+            document = row.document(self._connection, self._whose(row), self._store.broken)
             for cut in row.cuts(self._connection, self._store.broken):
                 document.cut(0, Span(cut[0], cut[1]))
         except (EstanteError, ValueError, KeyError) as error:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-LEAST = {"test": 700, "docs": 45, "faults": 1}
+LEAST = {"test": 1700, "docs": 140, "faults": 40}
 """Tests that each run has at least; raise it as tests are added."""
 
 MUST_RUN = (

@@ -136,6 +136,8 @@ class Catalog:
         if self._closed:
             raise _shut()
         alone = self._alone()
+        if alone:
+            self._refuse_cut(alone[1])
         if not self.read_only:
             try:
                 return self._opened("mode=rw"), None
@@ -145,6 +147,14 @@ class Catalog:
                     raise
         # A log holds commits that the file does not: to pass it over would bring back what was deleted.
         return self._opened("mode=ro" if alone is None else "mode=ro&immutable=1"), alone
+
+    def _refuse_cut(self, size: int) -> None:
+        """SQLite reads pages that are missing at the end as empty ones; here they are damage."""
+        with self.path.open("rb") as file:
+            header = file.read(32)
+        page, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
+        if size < (page if page > 1 else 1 << 16) * pages:
+            raise self.broken(f"it has {size:,} bytes of {page * pages:,}")
 
     def _opened(self, how: str) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?{how}"
@@ -516,6 +526,12 @@ def next_segment(connection: sqlite3.Connection) -> int:
     number = int(row[0]) + 1 if row else 1
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('segment', ?)", (str(number),))
     return number
+
+
+def tally(connection: sqlite3.Connection) -> tuple[int, int]:
+    """How many documents there are, and the sum of their numbers, to be compared with those of the segments."""
+    row = connection.execute("SELECT count(*), coalesce(sum(doc), 0) FROM documents").fetchone()
+    return int(row[0]), int(row[1])
 
 
 def languages(connection: sqlite3.Connection) -> tuple[str, ...]:

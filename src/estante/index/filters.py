@@ -278,7 +278,11 @@ _SIGNS: Final = {
 
 
 def read(text: str) -> Where | None:
-    """A filter as people type it: JSON, or ``field=value`` with one of ``= != > >= < <= ~`` (~ is $contains)."""
+    """A filter as people type it: JSON, or ``field=value`` with one of ``= != > >= < <= ~`` (~ is $contains).
+
+    A value that reads as a number stands for the number and for the text, so that ``date>=2024`` finds ISO dates;
+    in JSON, and between quotes, it is what it is.
+    """
     if text.lstrip().startswith("{"):
         try:
             return parse(json.loads(text))
@@ -290,7 +294,12 @@ def read(text: str) -> Where | None:
     if not short:
         raise QueryError(f"cannot read the filter {text!r}", hint="Write field=value, field>=value or JSON.")
     field, sign, value = short.groups()
-    return parse({field: {_SIGNS[sign]: _literal(value.strip())}})
+    operator, value = _SIGNS[sign], value.strip()
+    meant = _literal(value)
+    if not isinstance(meant, int | float) or isinstance(meant, bool):
+        return parse({field: {operator: meant}})
+    both = [{field: {operator: meant}}, {field: {operator: value}}]
+    return parse({"$and" if operator == "$ne" else "$or": both})
 
 
 def _literal(value: str) -> object:

@@ -12,6 +12,7 @@ from typing import Final
 
 from estante.index import filters
 from estante.index.engine import Engine
+from estante.ingest.formats import EXTRACTORS
 from estante.ingest.pipeline import River, clean_metadata, text_item
 from estante.model.access import Claim, Grant
 from estante.model.asking import Mode, Query, Results, Where
@@ -187,6 +188,7 @@ class Bookcase:
                 raise SettingsError(
                     f"{key!r} is given as a {type(text).__name__}, not as a text", hint="Pass {id: text}, both texts."
                 )
+        EXTRACTORS.load(format)  # An unknown format stops before anything is touched.
         claims = () if readers is None else (Claim(readers_of(readers), "given with the text"),)
 
         def items() -> Iterator[Item]:

@@ -64,6 +64,8 @@ class Part:
         alive = self.lengths if self.live_rows is None else self.lengths[self.live_rows]
         self.rows = len(alive)
         self.words = int(alive.sum(dtype=np.int64))
+        keys = segment.keys if self.live_documents is None else segment.keys[self.live_documents]
+        self.tally = len(keys), int(keys.sum())
 
     def places(self, columns: Columns) -> NDArray[np.int64]:
         """Where the segment's documents stand in the columns, -1 for the dead."""
@@ -90,13 +92,7 @@ class State:
         self.by_document: dict[int, int] | None = None
         self.columns: Columns | None = None
         self.masks: dict[tuple[Grant, str], list[NDArray[np.bool_] | None]] = {}
-        self._documents: int | None = None
-
-    def documents(self, connection: sqlite3.Connection) -> int:
-        """How many documents there are."""
-        if self._documents is None:
-            self._documents = int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
-        return self._documents
+        self.tally = sum(part.tally[0] for part in parts), sum(part.tally[1] for part in parts)
 
 
 class EmbeddedStore:
@@ -219,7 +215,10 @@ class EmbeddedStore:
         self._open = {name: self._open[name] for _, name, _, _ in rows}
         # Another process may have rebuilt the shelf with another encoder since this one looked.
         refuse_stale(dict(connection.execute("SELECT key, value FROM meta")), self._expected, "estante rebuild")
-        return State(generation, tuple(parts), catalog.Scopes(connection).by_number, catalog.languages(connection))
+        state = State(generation, tuple(parts), catalog.Scopes(connection).by_number, catalog.languages(connection))
+        if catalog.tally(connection) != state.tally:
+            raise self.broken("its documents are not those of its segments")
+        return state
 
     def _segment(self, name: str, size: int, footer: int) -> segments.Segment:
         found = self._open.get(name)
@@ -232,7 +231,7 @@ class EmbeddedStore:
         with self._guard:
             if state.columns is None:
                 base = self._columns
-                crowded = base is not None and len(base.positions) > 2 * state.documents(connection) + 1_000
+                crowded = base is not None and len(base.positions) > 2 * state.tally[0] + 1_000
                 if base is None or crowded or base.version > state.generation:
                     base = Columns()
                 state.columns = self._columns = self._caught_up(connection, base.fork(state.generation), base.version)
@@ -360,10 +359,11 @@ class EmbeddedStore:
             picked.append((part.segment, np.ones(len(part.segment.keys), bool) if live is None else live))
         merged = segments.merge(picked)
         fresh = catalog.next_segment(connection)
-        for number, *_ in some:
+        for number, name, *_ in some:
             connection.execute("DELETE FROM segments WHERE segment = ?", (number,))
             connection.execute("DELETE FROM dead WHERE segment = ?", (number,))
             connection.execute("UPDATE documents SET segment = ? WHERE segment = ?", (fresh, number))
+            self._open.pop(name, None)  # Its map goes with the last view that uses it, not with the next state.
         if len(merged.keys):
             self._add_segment(connection, fresh, merged)
 

@@ -1,0 +1,284 @@
+"""The catalog: texts in pages, sums over rows, and one whole state to read."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from estante.index import catalog
+from estante.index.catalog import CUTS, PAGE, Catalog, DocumentRow, row_crc
+from estante.model.content import Mark, Span
+from estante.model.errors import CorruptShelf, NotFound, Unavailable
+from estante.model.ports import Store
+from tests.index.building import OWNER, deposit, document, entries, store, stored, vector
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "shelf"
+
+
+@pytest.fixture
+def made(folder: Path) -> Iterator[Store]:
+    found = store(folder)
+    yield found
+    found.close()
+
+
+def edit(folder: Path, statement: str, *values: object) -> None:
+    """Changes the file behind the shelf's back."""
+    connection = sqlite3.connect(folder / "catalog.sqlite")
+    with connection:
+        assert connection.execute(statement, values).rowcount == 1
+        connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+    connection.close()
+
+
+def put(made: Store, text: str, key: str = "a", marks: tuple[Mark, ...] = ()) -> None:
+    one = document(key, text, marks=marks, metadata={"year": 2024})
+    made.put([deposit((one, entries(one, [{"x": 1}], [vector(1)])))])
+
+
+# --- texts in pages ------------------------------------------------------------------------------------------------
+
+# Three pages and a bit, with characters of one to four bytes, some of them on the borders.
+LONG = ("aé日🦜\n" * (3 * PAGE // 5 + 7))[: 3 * PAGE + 11]
+EDGES = [0, 1, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE - 1, 2 * PAGE, 2 * PAGE + 1, 3 * PAGE, len(LONG) - 1, len(LONG)]
+
+
+def test_a_slice_is_exact_across_the_borders_of_pages(made: Store) -> None:
+    put(made, LONG)
+    bounds = [(start, end) for start in EDGES for end in EDGES if start <= end]
+
+    with made.view() as view:
+        found = [view.slice("a", *pair, OWNER) for pair in bounds]
+
+    assert found == [(start, end, LONG[start:end]) for start, end in bounds]
+
+
+def test_every_slice_of_small_pages_is_a_slice_of_the_text(made: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "PAGE", 4)
+    random = Random(7)
+    texts = ["".join(random.choices("aé日🦜\n", k=size)) for size in range(1, 14)]
+    for at, text in enumerate(texts):
+        put(made, text, f"d{at}")
+
+    with made.view() as view:
+        for at, text in enumerate(texts):
+            bounds = [(start, end) for start in range(len(text) + 1) for end in range(start, len(text) + 1)]
+            assert [view.slice(f"d{at}", *pair, OWNER)[2] for pair in bounds] == [text[a:b] for a, b in bounds]
+
+
+def test_a_slice_reads_the_pages_that_it_stands_on_and_no_others(made: Store, folder: Path) -> None:
+    put(made, LONG)
+    edit(folder, "UPDATE texts SET data = x'00' WHERE page = 2")
+
+    with made.view() as view:
+        assert view.slice("a", 0, 2 * PAGE, OWNER)[2] == LONG[: 2 * PAGE]
+    with pytest.raises(CorruptShelf, match="damaged"), made.view() as view:
+        view.slice("a", 0, 2 * PAGE + 1, OWNER)
+
+
+def test_a_page_that_is_missing_is_an_error_and_no_shorter_text(made: Store, folder: Path) -> None:
+    put(made, LONG)
+    edit(folder, "DELETE FROM texts WHERE page = 1")
+
+    with pytest.raises(CorruptShelf, match="a page of text is missing"), made.view() as view:
+        view.document("a", OWNER)
+
+
+def test_a_document_comes_back_whole(made: Store) -> None:
+    put(made, LONG, marks=(Mark("heading", 0, 5, "Título 🦜", 1), Mark("page", 0, len(LONG), "1")))
+
+    with made.view() as view:
+        found = view.document("a", OWNER)
+
+    assert found == document("a", LONG, marks=found.marks, metadata={"year": 2024})
+    assert [mark.label for mark in found.marks] == ["Título 🦜", "1"]
+
+
+def test_more_cuts_than_a_page_holds_come_back_in_order(made: Store) -> None:
+    count = 2 * CUTS + 3
+    one = document("a", "x" * count)
+    made.put([deposit((one, entries(one, [{"x": 1}] * count, [vector(1)] * count)))])
+
+    with made.view() as view:
+        assert view.spans("a", OWNER) == tuple(Span(at, at + 1) for at in range(count))
+        refs = [found.ref for found in view.nearest(vector(1), count, OWNER, None)]
+        assert [chunk.index for chunk in view.chunks(refs, OWNER)] == list(range(count))
+
+
+# --- sums over rows ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("field", ["title", "uri", "source", "item", "language", "media_type", "metadata", "added"])
+def test_a_field_that_was_edited_from_outside_is_an_error_and_no_answer(made: Store, folder: Path, field: str) -> None:
+    put(made, "texto")
+    edit(folder, f"UPDATE documents SET {field} = 'x'")
+
+    with pytest.raises(CorruptShelf, match="does not match its sum") as caught, made.view() as view:
+        view.document("a", OWNER)
+
+    assert "backup" in caught.value.hint
+    assert any("does not match its sum" in problem for problem in made.check())
+
+
+def test_a_scope_that_was_edited_from_outside_is_an_error(made: Store, folder: Path) -> None:
+    put(made, "texto")
+    edit(folder, "UPDATE documents SET scope = 99")
+
+    with pytest.raises(CorruptShelf), made.view() as view:
+        view.document("a", OWNER)
+
+
+def test_a_sum_tells_a_number_from_its_text_and_one_field_from_two() -> None:
+    sums = {row_crc(fields) for fields in [(1, "a"), ("1", "a"), ("1a",), ("1", "", "a"), (None, "a")]}
+
+    assert len(sums) == 5
+
+
+def test_a_healthy_shelf_has_nothing_wrong(made: Store) -> None:
+    put(made, LONG)
+    made.put(stored({"b": [{"y": 2}]}))
+    made.drop([("", "a")])
+
+    assert made.check() == []
+
+
+def test_a_document_without_its_rows_in_a_segment_is_found_by_the_check(made: Store, folder: Path) -> None:
+    put(made, "texto")
+    edit(folder, "UPDATE documents SET segment = 77")
+
+    assert any("not in its segment" in problem for problem in made.check())
+
+
+def test_features_that_are_missing_are_an_error(made: Store, folder: Path) -> None:
+    put(made, "texto")
+    edit(folder, "DELETE FROM features")
+
+    with pytest.raises(CorruptShelf, match="features of document 'a' are missing"), made.view() as view:
+        view.document("a", OWNER)
+
+
+# --- reading and changing ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Iterator[Catalog]:
+    found = Catalog.create(tmp_path / "catalog.sqlite", {"tenant": "acme"})
+    yield found
+    found.close()
+
+
+def test_a_new_catalog_has_its_meta_and_its_format(plain: Catalog) -> None:
+    assert plain.meta() == {"tenant": "acme", "format": catalog.FORMAT, "generation": "0"}
+
+
+def test_a_change_counts_up_the_generation(plain: Catalog) -> None:
+    with plain.changing():
+        pass
+
+    assert plain.meta()["generation"] == "1"
+
+
+def test_a_change_that_fails_leaves_nothing(plain: Catalog) -> None:
+    def fail() -> None:
+        with plain.changing() as connection:
+            connection.execute("INSERT INTO meta VALUES ('x', 'y')")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+
+    assert plain.meta() == {"tenant": "acme", "format": catalog.FORMAT, "generation": "0"}
+
+
+def test_a_reader_sees_one_state_while_a_writer_changes_it(plain: Catalog) -> None:
+    def change() -> None:
+        with plain.changing() as connection:
+            connection.execute("INSERT INTO meta VALUES ('x', 'y')")
+
+    with plain.reading() as connection:
+        before = connection.execute("SELECT count(*) FROM meta").fetchone()
+        writer = threading.Thread(target=change)
+        writer.start()
+        writer.join()
+        during = connection.execute("SELECT count(*) FROM meta").fetchone()
+
+    assert before == during
+    assert "x" in plain.meta()
+
+
+def test_a_closed_catalog_says_so(plain: Catalog) -> None:
+    plain.close()
+    plain.close()
+
+    with pytest.raises(Unavailable, match="closed"):
+        plain.meta()
+
+
+def test_a_catalog_that_may_only_be_read_is_not_changed(tmp_path: Path, plain: Catalog) -> None:
+    plain.close()
+    reader = Catalog(tmp_path / "catalog.sqlite", read_only=True)
+
+    with pytest.raises(Unavailable, match="cannot be written to"), reader.changing():
+        pass
+
+    assert reader.meta()["tenant"] == "acme"
+    reader.close()
+
+
+def test_a_file_that_is_no_catalog_is_corrupt(tmp_path: Path, plain: Catalog) -> None:
+    plain.close()
+    (tmp_path / "catalog.sqlite").write_bytes(b"no database" * 500)
+    other = Catalog(tmp_path / "catalog.sqlite")
+
+    with pytest.raises(CorruptShelf, match="damaged"):
+        other.meta()
+    other.close()
+
+
+def test_a_catalog_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
+    absent = Catalog(tmp_path / "absent.sqlite")
+
+    with pytest.raises(Unavailable, match="cannot be opened"):
+        absent.meta()
+    assert not (tmp_path / "absent.sqlite").exists()
+
+
+def test_threads_that_ended_leave_no_file_open(plain: Catalog) -> None:
+    def ask(done: Callable[[], object]) -> None:
+        thread = threading.Thread(target=done)
+        thread.start()
+        thread.join()
+
+    ask(plain.meta)
+    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").is_dir() else 0
+
+    for _ in range(20):
+        ask(plain.meta)
+
+    if before:
+        assert len(os.listdir("/proc/self/fd")) <= before + 4
+
+
+def test_a_document_that_is_absent_is_not_found(plain: Catalog) -> None:
+    with plain.reading() as connection, pytest.raises(NotFound, match="no document 'a'"):
+        catalog.find(connection, "a", plain.broken)
+
+
+def test_the_columns_of_a_row_are_those_of_the_table(plain: Catalog) -> None:
+    with plain.reading() as connection:
+        known = {row[1] for row in connection.execute("PRAGMA table_info(documents)")}
+
+    assert {name.strip() for name in DocumentRow.COLUMNS.split(",")} <= known
+
+
+def test_the_catalog_is_its_owners_alone(plain: Catalog, tmp_path: Path) -> None:
+    assert (tmp_path / "catalog.sqlite").stat().st_mode & 0o077 == 0

@@ -66,17 +66,34 @@ def tokens(text: str, language: str) -> Iterator[Token]:
             yield Token(offset + start, offset + end, term)
 
 
-def places(text: str, language: str, wanted: Collection[str]) -> Iterator[tuple[int, int]]:
-    """Where the words stand whose term is wanted: the bounds of those of `tokens(text, language)`."""
-    memory = _terms(language)
-    firsts = memory.first_letters(wanted)
-    for run in runs().finditer(text):
-        written = run.group()
-        if firsts is not None and written.isascii() and written.isalnum() and written[0].lower() not in firsts:
-            continue
-        for start, end, term in memory.placed(written):
-            if term in wanted:
+class Finder:
+    """Finds the words of texts in one language whose term is wanted, and remembers what it decided of each."""
+
+    def __init__(self, language: str, wanted: Collection[str]) -> None:
+        self._memory = _terms(language)
+        self._wanted = wanted
+        self._firsts = self._memory.first_letters(wanted)
+        self._decided: dict[str, tuple[tuple[int, int], ...]] = {}
+
+    def places(self, text: str) -> Iterator[tuple[int, int]]:
+        """The bounds of those of `tokens(text, language)` that have a wanted term."""
+        written = set(runs().findall(text))
+        if self._firsts is not None:
+            written = {run for run in written if run[0] in self._firsts or not (run.isascii() and run.isalnum())}
+        wanted = {run: found for run in written if (found := self._decide(run))}
+        if not wanted:
+            return
+        for run in runs().finditer(text):
+            for start, end in wanted.get(run.group(), ()):
                 yield run.start() + start, run.start() + end
+
+    def _decide(self, run: str) -> tuple[tuple[int, int], ...]:
+        found = self._decided.get(run)
+        if found is None:
+            placed = self._memory.placed(run)
+            found = tuple((start, end) for start, end, term in placed if term in self._wanted)
+            self._decided[run] = found
+        return found
 
 
 def terms(text: str, language: str) -> list[str]:
@@ -97,7 +114,7 @@ def query_terms(text: str, languages: Sequence[str]) -> list[QueryWord]:
     earlier word has. Without languages words are only folded.
     """
     codes = list(dict.fromkeys(map(_code, languages))) or ["und"]
-    stop_words = _NO_WORDS.union(*(_STOP_WORDS.get(code, _NO_WORDS) for code in codes))
+    stop_words = _stop_words(tuple(codes))
     asked: dict[tuple[str, ...], QueryWord] = {}
     set_aside: dict[tuple[str, ...], QueryWord] = {}
     for start, end, word in islice(words(text), _QUERY_READ):
@@ -107,6 +124,11 @@ def query_terms(text: str, languages: Sequence[str]) -> list[QueryWord]:
         if len(asked) == QUERY_WORDS:
             break
     return list((asked or set_aside).values())[:QUERY_WORDS]
+
+
+@lru_cache(maxsize=64)
+def _stop_words(codes: tuple[str, ...]) -> frozenset[str]:
+    return _NO_WORDS.union(*(_STOP_WORDS.get(code, _NO_WORDS) for code in codes))
 
 
 class _Terms(dict[str, tuple[str, ...]]):
@@ -139,7 +161,8 @@ class _Terms(dict[str, tuple[str, ...]]):
         """
         if self._prefix[:-1] not in _RULES:
             return None
-        return frozenset(term.removeprefix(self._prefix)[:1] for term in terms)
+        firsts = {term.removeprefix(self._prefix)[:1] for term in terms}
+        return frozenset(firsts | {first.upper() for first in firsts})
 
     def placed(self, run: str) -> tuple[tuple[int, int, str], ...]:
         """The terms of a run with the places of their words in it."""

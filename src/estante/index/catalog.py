@@ -11,7 +11,7 @@ import os
 import sqlite3
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -383,6 +383,74 @@ def read_text(connection: sqlite3.Connection, number: int, start: int, end: int,
     return found
 
 
+def _paged(
+    connection: sqlite3.Connection, table: str, pages: Iterable[tuple[int, int]]
+) -> dict[tuple[int, int], bytes]:
+    """Pages of a table by (document number, page), in as few questions as can be."""
+    found: dict[tuple[int, int], bytes] = {}
+    wanted = sorted(set(pages))
+    for at in range(0, len(wanted), 256):
+        some = wanted[at : at + 256]
+        marks = ", ".join(["(?, ?)"] * len(some))
+        # A join, not IN: for a list of pairs SQLite would read the whole table.
+        query = f"SELECT doc, page, data FROM (VALUES {marks}) JOIN {table} ON doc = column1 AND page = column2"
+        for number, page, data in connection.execute(query, [value for one in some for value in one]):
+            found[number, page] = data
+    return found
+
+
+def read_texts(connection: sqlite3.Connection, spans: Sequence[tuple[int, int, int]], broken: Broken) -> list[str]:
+    """The text of each (document number, start, end), from the pages that hold them."""
+    bounds = [(start // PAGE, max(start, end - 1) // PAGE) for _, start, end in spans]
+    wanted = ((number, page) for (number, _, _), (a, z) in zip(spans, bounds, strict=True) for page in range(a, z + 1))
+    pages = {
+        (number, page): _unsealed(data, broken, "texts", number, page).decode("utf-8")
+        for (number, page), data in _paged(connection, "texts", wanted).items()
+    }
+    texts = []
+    for (number, start, end), (first, last) in zip(spans, bounds, strict=True):
+        text = "".join(pages.get((number, page), "") for page in range(first, last + 1))
+        texts.append(text[start - first * PAGE : end - first * PAGE])
+        if len(texts[-1]) != end - start:
+            raise broken("a page of text is missing")
+    return texts
+
+
+def read_cuts(
+    connection: sqlite3.Connection,
+    wanted: Sequence[tuple[int, int]],
+    rows: Mapping[int, DocumentRow],
+    broken: Broken,
+) -> list[list[Any]]:
+    """The cut of each (document number, position): start, end, locator, and the trail."""
+    pages = {
+        (number, page): _unpacked(data, broken, "cuts", number, page)
+        for (number, page), data in _paged(connection, "cuts", ((n, i // CUTS) for n, i in wanted)).items()
+    }
+    found = []
+    for number, index in wanted:
+        cuts = pages.get((number, index // CUTS), [])
+        if index % CUTS >= len(cuts):
+            raise broken(f"a cut of document {rows[number].id!r} is missing")
+        found.append(cuts[index % CUTS])
+    return found
+
+
+def numbered(connection: sqlite3.Connection, numbers: Collection[int], broken: Broken) -> dict[int, DocumentRow]:
+    """The rows of documents by their numbers. Raises what ``broken`` makes when one of them is not there."""
+    found: dict[int, DocumentRow] = {}
+    wanted = sorted(numbers)
+    for at in range(0, len(wanted), 500):
+        some = wanted[at : at + 500]
+        query = f"SELECT {DocumentRow.COLUMNS} FROM documents WHERE doc IN ({', '.join('?' * len(some))})"
+        for row in connection.execute(query, some):
+            found[row[0]] = DocumentRow(row, broken)
+    for number in wanted:
+        if number not in found:
+            raise broken(f"document number {number} is in a segment but not in the catalog")
+    return found
+
+
 class DocumentRow:
     """A row of the documents table, checked, with its parts read when they are asked for."""
 
@@ -457,20 +525,15 @@ class DocumentRow:
             raise broken(f"cuts of document {self.id!r} are missing")
         return found
 
-    def chunk(self, connection: sqlite3.Connection, scope: Scope, index: int, broken: Broken) -> Chunk:
-        """One chunk, at the price of the pages it stands on."""
-        where = (self.number, index // CUTS)
-        found = connection.execute("SELECT data FROM cuts WHERE doc = ? AND page = ?", where).fetchone()
-        cuts = _unpacked(found[0], broken, "cuts", *where) if found else []
-        if index % CUTS >= len(cuts):
-            raise broken(f"a cut of document {self.id!r} is missing")
-        start, end, locator, *trail = cuts[index % CUTS]
+    def chunk(self, scope: Scope, index: int, cut: list[Any], text: str) -> Chunk:
+        """One chunk, out of its cut and its text."""
+        start, end, locator, *trail = cut
         id_, uri, _, _, title, language, _ = self._fields[:7]
         return wire.restore_chunk(
             document_id=id_,
             index=index,
             span=Span(start, end),
-            text=read_text(connection, self.number, start, end, broken),
+            text=text,
             scope=scope,
             title=title,
             trail=tuple(trail),

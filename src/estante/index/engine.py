@@ -7,7 +7,7 @@ the candidates of both are scored by both and blended; shelves are fused by rank
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from estante.index import analyzer
 from estante.index.boundary import space_to_text
 from estante.index.dense import quantise
 from estante.index.fusion import Blend, blend, reciprocal_ranks
+from estante.index.ranking import ordered
 from estante.model.asking import Hit, Leg, Query, Results, ShelfReport
 from estante.model.content import Chunk, Document, Span
 from estante.model.errors import ContractBroken, EstanteError, NotFound
@@ -117,25 +118,25 @@ class Engine:
 
     def _search_shelf(self, query: Query, vector: Quantised | None, name: str, store: Store) -> _Ranked:
         with store.view() as view:
-            asked = analyzer.query_terms(query.text[:QUERY_CHARACTERS], view.languages())
+            languages = view.languages()
+            if not languages:  # An empty shelf knows no stop words and has nothing to say about words.
+                return _Ranked(name, (), 0.0, frozenset(), ())
+            asked = analyzer.query_terms(query.text[:QUERY_CHARACTERS], languages)
             words = [Word(word.terms) for word in asked]
             depth = max(CANDIDATES, query.k)
             lexical = view.lexical(words, depth, query.grant, query.where)
             found = () if query.mode == "dense" else lexical.found
             near = () if vector is None else view.nearest(vector, depth, query.grant, query.where)
-            ordered = self._order(view, words, vector, found, near, lexical.coverage)[: query.k]
-            chunks = view.chunks([ref for ref, _ in ordered], query.grant)
-            languages = view.languages()
+            best = self._order(view, words, vector, found, near, lexical.coverage)[: query.k]
+            chunks = view.chunks([ref for ref, _ in best], query.grant)
         legs = {"lexical": _places(found), "dense": _places(near)}
-        terms = frozenset(term for word in words for term in word.terms)
+        matches = _Matches(frozenset(term for word in words for term in word.terms))
         hits = tuple(
-            _hit(rank, score, chunk, name, _legs(ref, legs), terms)
-            for rank, ((ref, score), chunk) in enumerate(zip(ordered, chunks, strict=True), start=1)
+            Hit(rank=rank, score=score, chunk=chunk, shelf=name, legs=_legs(ref, legs), matches=matches.of(chunk))
+            for rank, ((ref, score), chunk) in enumerate(zip(best, chunks, strict=True), start=1)
         )
         held = frozenset(word.text for word, found in zip(asked, lexical.held, strict=True) if found)
-        # An empty shelf has no language, so it knows no stop words and has nothing to say about words.
-        told = tuple(word.text for word in asked) if languages else ()
-        return _Ranked(name, hits, lexical.coverage, held, told)
+        return _Ranked(name, hits, lexical.coverage, held, tuple(word.text for word in asked))
 
     def _order(
         self,
@@ -151,11 +152,10 @@ class Engine:
             return [(one.ref, one.score) for one in found]
         if not found:
             return [(one.ref, one.score) for one in near]
-        ties = {one.ref: one.tie for one in (*found, *near)}
-        refs = sorted(ties, key=lambda ref: ties[ref])
+        refs = list(dict.fromkeys(one.ref for one in (*found, *near)))
         by_words, by_vector = view.bm25(words, refs), view.cosines(_known(vector), refs)
         scores = blend(by_words, by_vector, self.trust.weight(coverage))
-        return sorted(zip(refs, scores, strict=True), key=lambda one: (-one[1], ties[one[0]]))
+        return ordered(zip(refs, scores, strict=True), view.tie)
 
 
 def _known(vector: Quantised | None) -> Quantised:
@@ -172,18 +172,26 @@ def _legs(ref: int, places: Mapping[str, Mapping[int, tuple[int, float]]]) -> tu
     return tuple(Leg(name, *found[ref]) for name, found in places.items() if ref in found)
 
 
-def _hit(rank: int, score: float, chunk: Chunk, shelf: str, legs: tuple[Leg, ...], terms: frozenset[str]) -> Hit:
-    matches = tuple(_matches(chunk, terms))
-    return Hit(rank=rank, score=score, chunk=chunk, shelf=shelf, legs=legs, matches=matches)
+class _Matches:
+    """Where a question's words stand in chunks; what was decided of a word in one chunk serves the next."""
 
+    def __init__(self, terms: frozenset[str]) -> None:
+        self._terms = terms
+        self._finders: dict[str, analyzer.Finder] = {}
 
-def _matches(chunk: Chunk, terms: frozenset[str]) -> Iterator[Span]:
-    """Where the question's words stand in the chunk, in document offsets, without overlaps."""
-    last = 0
-    for start, end in analyzer.places(chunk.text, chunk.language, terms) if terms else ():
-        if start >= last:
-            last = end
-            yield Span(chunk.span.start + start, chunk.span.start + end)
+    def of(self, chunk: Chunk) -> tuple[Span, ...]:
+        """The matching words of a chunk in document offsets, without overlaps."""
+        if not self._terms:
+            return ()
+        finder = self._finders.get(chunk.language)
+        if finder is None:
+            finder = self._finders[chunk.language] = analyzer.Finder(chunk.language, self._terms)
+        found, last, offset = [], 0, chunk.span.start
+        for start, end in finder.places(chunk.text):
+            if start >= last:
+                last = end
+                found.append(Span(offset + start, offset + end))
+        return tuple(found)
 
 
 def _absent(answered: Sequence[_Ranked]) -> tuple[str, ...]:

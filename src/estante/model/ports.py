@@ -161,11 +161,10 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A candidate of a leg. ``ref`` is the view's own handle; ``tie`` orders equal scores, lower first."""
+    """A candidate of a leg. ``ref`` is the view's own handle."""
 
     ref: int
     score: float
-    tie: tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +207,13 @@ class View(Protocol):
         """The languages of the shelf's documents, sorted."""
 
     def lexical(self, words: Sequence[Word], k: int, grant: Grant, where: Where | None) -> Lexical:
-        """The k best chunks by BM25 with a score above zero; ties in the order of ``Found.tie``."""
+        """The k best chunks by BM25 with a score above zero; equal scores by ``tie``."""
 
     def nearest(self, vector: Quantised, k: int, grant: Grant, where: Where | None) -> tuple[Found, ...]:
-        """The k chunks with the greatest cosine; a zero vector finds nothing."""
+        """The k chunks with the greatest cosine, equal ones by ``tie``; a zero vector finds nothing."""
+
+    def tie(self, ref: int) -> tuple[str, int]:
+        """What settles equal scores, the lower first: document id and position."""
 
     def bm25(self, words: Sequence[Word], refs: Sequence[int]) -> list[float]:
         """The BM25 score of each given candidate, zero included."""

@@ -85,7 +85,14 @@ class Known:
 
 def pattern(path: str) -> str:
     """A pattern that matches this path below the root, and nothing else."""
-    return "/" + "".join(f"\\{letter}" if letter in "\\*?[]!# " else letter for letter in path)
+    return "/" + "".join(map(_escaped, path))
+
+
+def _escaped(letter: str) -> str:
+    if letter in "\\*?[]!# ":
+        return f"\\{letter}"
+    # Blanks at the end of a pattern do not count, and of them only a space can be escaped.
+    return f"[{letter}]" if letter.isspace() else letter
 
 
 def readers_of(readers: Iterable[str]) -> Readers:

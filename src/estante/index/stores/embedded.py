@@ -23,7 +23,7 @@ from estante.index.boundary import bounds, missing, refuse_foreign, refuse_stale
 from estante.index.catalog import Catalog, DocumentRow
 from estante.index.columns import Columns
 from estante.index.lock import WriterLock
-from estante.index.ranking import best
+from estante.index.ranking import best, ordered
 from estante.model.access import Grant, Scope
 from estante.model.asking import Where
 from estante.model.content import Chunk, Document, Metadata, Span
@@ -43,6 +43,7 @@ from estante.model.ports import (
 from estante.security.paths import private_directory
 
 ROW_BITS: Final = 40
+ROW_MASK: Final = (1 << ROW_BITS) - 1
 MASKS: Final = 32
 
 Make = Callable[[Document, tuple[Span, ...]], tuple[Entry, ...]]
@@ -212,7 +213,7 @@ class EmbeddedStore:
             if part is None or part.dead != gone:
                 part = Part(number, self._segment(name, size, footer), gone)
             parts.append(part)
-        self._open = {name: self._open[name] for _, name, _, _ in rows}
+        self._open = {name: part.segment for (_, name, _, _), part in zip(rows, parts, strict=True)}
         # Another process may have rebuilt the shelf with another encoder since this one looked.
         refuse_stale(dict(connection.execute("SELECT key, value FROM meta")), self._expected, "estante rebuild")
         state = State(generation, tuple(parts), catalog.Scopes(connection).by_number, catalog.languages(connection))
@@ -496,7 +497,6 @@ class EmbeddedView:
         self._connection = connection
         self._state = state
         self._weighed: tuple[tuple[Word, ...], Weighed] | None = None
-        self._documents: dict[int, DocumentRow] = {}
 
     def statistics(self) -> Statistics:
         """Counts of the whole shelf."""
@@ -605,6 +605,8 @@ class EmbeddedView:
         scores, masses = np.zeros(part.segment.rows), np.zeros(part.segment.rows)
         for found, weight in zip(postings, weights, strict=True):
             for rows, counts in found:
+                if not len(rows):
+                    continue
                 damp = lexical.damping(part.lengths[rows].astype(np.float64), self._state.average)
                 scores[rows] += lexical.contribution(weight, counts.astype(np.float64), damp)
                 masses[rows] += weight
@@ -629,15 +631,14 @@ class EmbeddedView:
 
     def _found(self, candidates: list[tuple[float, int, int]], k: int) -> tuple[Found, ...]:
         """The best over all parts; within a part the row is the tie-break, across parts the id and position."""
-        if len(candidates) > k:
-            edge = sorted((one[0] for one in candidates), reverse=True)[k - 1]
-            candidates = [one for one in candidates if one[0] >= edge]
-        found = [Found(at << ROW_BITS | row, score, self._tie(at, row)) for score, at, row in candidates]
-        found.sort(key=lambda one: (-one.score, one.tie))
-        return tuple(found[:k])
+        scored = [(at << ROW_BITS | row, score) for score, at, row in candidates]
+        if len(self._state.parts) > 1:
+            scored = ordered(scored, self.tie)
+        return tuple(Found(ref, score) for ref, score in scored[:k])
 
-    def _tie(self, at: int, row: int) -> tuple[str, int]:
-        segment = self._state.parts[at].segment
+    def tie(self, ref: int) -> tuple[str, int]:
+        """What settles equal scores: document id and position."""
+        segment, row = self._state.parts[ref >> ROW_BITS].segment, ref & ROW_MASK
         return segment.document_id(int(segment.document[row])), segment.position(row)
 
     def _by_part(self, refs: Sequence[int]) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
@@ -645,7 +646,7 @@ class EmbeddedView:
         wide = np.array(refs, np.int64)
         for at in sorted(set((wide >> ROW_BITS).tolist())):
             places = np.flatnonzero(wide >> ROW_BITS == at)
-            yield at, places, wide[places] & ((1 << ROW_BITS) - 1)
+            yield at, places, wide[places] & ROW_MASK
 
     def bm25(self, words: Sequence[Word], refs: Sequence[int]) -> list[float]:
         """The BM25 score of each candidate."""
@@ -686,24 +687,19 @@ class EmbeddedView:
 
     def chunks(self, refs: Sequence[int], grant: Grant) -> list[Chunk]:
         """The chunks of candidates, read for these alone."""
-        found = []
+        wanted: list[tuple[int, int]] = []
         for ref in refs:
-            segment, row = self._state.parts[ref >> ROW_BITS].segment, ref & ((1 << ROW_BITS) - 1)
-            document = self._numbered(int(segment.keys[int(segment.document[row])]))
-            index = segment.position(row)
-            scope = self._scope(document, grant)
-            found.append(document.chunk(self._connection, scope, index, self._store.broken))
-        return found
-
-    def _numbered(self, number: int) -> DocumentRow:
-        found = self._documents.get(number)
-        if found is None:
-            query = f"SELECT {DocumentRow.COLUMNS} FROM documents WHERE doc = ?"
-            row = self._connection.execute(query, (number,)).fetchone()
-            if row is None:
-                raise self._store.broken(f"document number {number} is in a segment but not in the catalog")
-            found = self._documents[number] = DocumentRow(row, self._store.broken)
-        return found
+            segment, row = self._state.parts[ref >> ROW_BITS].segment, ref & ROW_MASK
+            wanted.append((int(segment.keys[int(segment.document[row])]), segment.position(row)))
+        rows = catalog.numbered(self._connection, {number for number, _ in wanted}, self._store.broken)
+        scopes = {number: self._scope(row, grant) for number, row in rows.items()}
+        cuts = catalog.read_cuts(self._connection, wanted, rows, self._store.broken)
+        spans = [(number, cut[0], cut[1]) for (number, _), cut in zip(wanted, cuts, strict=True)]
+        texts = catalog.read_texts(self._connection, spans, self._store.broken)
+        return [
+            rows[number].chunk(scopes[number], index, cut, text)
+            for (number, index), cut, text in zip(wanted, cuts, texts, strict=True)
+        ]
 
     def document(self, document_id: str, grant: Grant) -> Document:
         """A document whole."""
@@ -747,11 +743,13 @@ class EmbeddedView:
         if part is None or row.number not in part.segment.keys:
             raise self._store.broken(f"document {document_id!r} is not in its segment")
         local = int(np.flatnonzero(part.segment.keys == row.number)[0])
+        text = catalog.read_text(self._connection, row.number, 0, row.chars, self._store.broken)
+        cuts = row.cuts(self._connection, self._store.broken)
         found = []
         for at in np.flatnonzero(part.segment.document == local).tolist():
-            terms, vector = part.segment.entry(at)
             index = part.segment.position(at)
-            found.append(Entry(row.chunk(self._connection, scope, index, self._store.broken), terms, vector))
+            start, end = cuts[index][:2]
+            found.append(Entry(row.chunk(scope, index, cuts[index], text[start:end]), *part.segment.entry(at)))
         return tuple(found)
 
     def ledger(self, source: str | None = None, items: Sequence[str] | None = None) -> dict[tuple[str, str], LedgerRow]:

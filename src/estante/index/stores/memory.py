@@ -217,7 +217,8 @@ class MemoryView:
                 masses[ref] = masses.get(ref, 0.0) + weight
         return scores, masses, total
 
-    def _tie(self, ref: int) -> tuple[str, int]:
+    def tie(self, ref: int) -> tuple[str, int]:
+        """What settles equal scores: document id and position."""
         chunk = self._rows[ref].chunk
         return chunk.document_id, chunk.index
 
@@ -226,8 +227,7 @@ class MemoryView:
         allowed = self._allowed(grant, where)
         scores, masses, total = self._scores(words)
         touched = [ref for ref in scores if self._rows[ref].chunk.document_id in allowed]
-        found = [Found(ref, scores[ref], self._tie(ref)) for ref in touched]
-        found.sort(key=lambda one: (-one.score, one.tie))
+        found = [Found(ref, scores[ref]) for ref in sorted(touched, key=lambda ref: (-scores[ref], self.tie(ref)))]
         most = max((masses[ref] for ref in touched), default=0.0)
         may = set(touched)
         held = tuple(any(ref in may for term in word.terms for ref in self._postings.get(term, ())) for word in words)
@@ -248,8 +248,8 @@ class MemoryView:
         allowed = self._allowed(grant, where)
         refs = [ref for ref, row in enumerate(self._rows) if row.chunk.document_id in allowed and row.vector.scale]
         scores = zip(refs, self._cosines(vector, refs), strict=True)
-        found = [Found(ref, score, self._tie(ref)) for ref, score in scores]
-        found.sort(key=lambda one: (-one.score, one.tie))
+        found = [Found(ref, score) for ref, score in scores]
+        found.sort(key=lambda one: (-one.score, self.tie(one.ref)))
         return tuple(found[:k])
 
     def bm25(self, words: Sequence[Word], refs: Sequence[int]) -> list[float]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
+import shutil
+import tempfile
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +50,17 @@ def engine(revision: str = "1") -> Engine:
     return Engine(TinyEncoder(revision), Blend())
 
 
+@cache
+def template(shared: bool, tenant: str, space: Space, analyzer: str) -> Path:
+    """An empty shelf, made once: to make one safe takes much longer than to copy it."""
+    folder = tempfile.mkdtemp(prefix="estante-template-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder) / "shelf"
+    kind = STORES.load("embedded")
+    kind.create(path, tenant=tenant, shared=shared, space=space, analyzer=analyzer).close()
+    return path
+
+
 def shelves(path: Path | None, searcher: Engine, tenant: str = "acme") -> Shelves:
     """Both shelves: in memory without a path, else in its folder, made or opened."""
     identity = {"space": searcher.encoder.space, "analyzer": searcher.analysis}
@@ -54,11 +69,10 @@ def shelves(path: Path | None, searcher: Engine, tenant: str = "acme") -> Shelve
         shared = name == "shared"
         if path is None:
             made.append(STORES.load("memory")(tenant=tenant, shared=shared, **identity))
-        elif (path / name).exists():
-            made.append(STORES.load("embedded")(path / name, tenant=tenant, shared=shared, wait=1.0))
-        else:
-            kind = STORES.load("embedded")
-            made.append(kind.create(path / name, tenant=tenant, shared=shared, wait=1.0, **identity))
+            continue
+        if not (path / name).exists():
+            shutil.copytree(template(shared, tenant, **identity), path / name)
+        made.append(STORES.load("embedded")(path / name, tenant=tenant, shared=shared, wait=1.0))
     return Shelves(made[0], made[1])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from estante.model.content import Document, Mark, Span
 from estante.model.ports import Deposit, Entry, Quantised, Space, Store
 from estante.model.wire import restore
 from estante.security import principals
+from tests.parts import template
 
 DIMENSIONS = 8
 SPACE = Space("by hand", DIMENSIONS, "1")
@@ -32,11 +34,12 @@ def document(
     tenant: str = "acme",
     language: str = "pt",
     title: str = "",
+    source: str = "",
 ) -> Document:
     return restore(
         id=document_id,
         uri=document_id,
-        source="",
+        source=source,
         title=title,
         text=text,
         scope=Scope(tenant, readers),
@@ -65,7 +68,9 @@ def entries(one: Document, counts: Sequence[Mapping[str, int]], vectors: Sequenc
 
 def deposit(*documents: tuple[Document, tuple[Entry, ...]], item: str = "", **told: Any) -> Deposit:
     item = item or documents[0][0].id
-    return Deposit(source="", item=item, revision="1", digest="", recipe="", documents=documents, **told)
+    return Deposit(
+        source=documents[0][0].source, item=item, revision="1", digest="", recipe="", documents=documents, **told
+    )
 
 
 def stored(
@@ -86,7 +91,8 @@ def store(path: Path | None = None, *, shared: bool = False, space: Space = SPAC
     if path is None:
         made = STORES.load("memory")(tenant="acme", shared=shared, space=space, analyzer="by hand")
     else:
-        made = STORES.load("embedded").create(path, tenant="acme", shared=shared, space=space, analyzer="by hand")
+        shutil.copytree(template(shared, "acme", space, "by hand"), path, dirs_exist_ok=True)
+        made = STORES.load("embedded")(path, tenant="acme", shared=shared)
     return made
 
 

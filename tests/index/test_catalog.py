@@ -11,10 +11,10 @@ from random import Random
 
 import pytest
 
-from estante.index import catalog
+from estante.index import catalog, segments
 from estante.index.catalog import CUTS, PAGE, Catalog, DocumentRow, row_crc
 from estante.model.content import Mark, Span
-from estante.model.errors import CorruptShelf, NotFound, Unavailable
+from estante.model.errors import CorruptShelf, FullDisk, NotFound, Unavailable
 from estante.model.ports import Store
 from tests.index.building import OWNER, deposit, document, entries, store, stored, vector
 
@@ -164,6 +164,33 @@ def test_features_that_are_missing_are_an_error(made: Store, folder: Path) -> No
 
     with pytest.raises(CorruptShelf, match="features of document 'a' are missing"), made.view() as view:
         view.document("a", OWNER)
+
+
+def test_a_merge_that_fails_costs_nothing_and_harms_no_later_state(
+    made: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found() -> int:
+        with made.view() as view:
+            return len(view.nearest(vector(1), 10, OWNER, None))
+
+    put(made, "texto", "a")
+    assert found() == 1
+    write, written = segments.write, []
+
+    def fail(path: Path, rows: segments.Rows) -> tuple[int, int]:
+        written.append(path)
+        if len(written) == 2:  # The put itself is written, then the merge that it makes due.
+            raise FullDisk("no room", hint="-")
+        return write(path, rows)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(segments, "write", fail)
+        put(made, "texto", "b")
+    made.remember("another", "state")
+
+    assert (len(written), found(), made.check()) == (2, 2, [])
+    put(made, "texto", "c")
+    assert found() == 3
 
 
 # --- reading and changing ------------------------------------------------------------------------------------------

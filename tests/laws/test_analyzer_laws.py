@@ -3,7 +3,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from estante.index.analyzer import QUERY_WORDS, is_stopword, places, query_terms, terms, tokens
+from estante.index.analyzer import QUERY_WORDS, Finder, is_stopword, query_terms, terms, tokens
 from estante.index.languages.words import WORD_LENGTH
 
 ANY = st.text(st.characters(), max_size=60)
@@ -107,7 +107,7 @@ def test_places_are_those_of_the_tokens_with_a_wanted_term(text: str, language: 
     found = list(tokens(text, language))
     wanted = data.draw(st.sets(st.sampled_from([token.term for token in found]), max_size=3)) if found else set()
 
-    bounds = list(places(text, language, wanted))
+    bounds = list(Finder(language, wanted).places(text))
 
     assert bounds == [(token.start, token.end) for token in found if token.term in wanted]
 

@@ -23,6 +23,7 @@ from estante.model.errors import (
     SettingsError,
     StaleShelf,
     Unavailable,
+    UnknownName,
 )
 from estante.model.ports import Outcome, Space
 from estante.security import principals

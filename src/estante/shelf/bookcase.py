@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -104,7 +105,8 @@ class Bookcase:
     ) -> Outcome:
         """Adds files, folders, or texts given as ``{id: text}``; what is there already and unchanged is not read.
 
-        ``readers=["*"]`` shares it with everyone in the tenant; without readers it is private. ``metadata`` is given
+        ``readers=["*"]`` shares it with everyone in the tenant; without readers a new source is private and a known one
+        stays as it is; ``readers=[]`` makes it private. ``metadata`` is given
         to every item of a path; for texts it is ``{id: metadata}``. ``format`` names the extractor for texts.
         Re-adding an id replaces its text. A folder that was added is remembered and brought up to date by ``refresh``.
         Items that cannot be read are skipped and reported in the outcome. Raises ``NotFound`` for a path that is not
@@ -137,6 +139,7 @@ class Bookcase:
             self._shelves.private.remember(SOURCES, sources.to_text())
             self._hand_over(before, sources)
             work = self._shelving(progress)
+            work.notes += _readers_told(before, sources, {name for name, _ in meant}, options["readers"])
             for name, within in dict.fromkeys(meant):
                 self._read(work, sources, sources.find(name), within)
         return work.outcome(time.perf_counter() - started)
@@ -209,19 +212,29 @@ class Bookcase:
     def refresh(self, *, progress: Progress | None = None) -> Outcome:
         """Brings every source up to date: reads what is new or changed, takes away what is gone.
 
-        A source whose folder cannot be listed keeps what it brought, and is reported.
+        A source whose folder cannot be listed keeps what it brought, and is reported. A source that was taken out of
+        the settings is gone, and so is what it brought; texts given directly stay.
         """
         self._refuse_closed()
         started = time.perf_counter()
         with self._shelves.writing("refresh"):
             sources = self._sources()
+            self._shelves.private.remember(SOURCES, sources.to_text())
             work = self._shelving(progress)
+            for name in self._orphans(sources):
+                gone = work.forget(name)
+                work.notes.append(f"source {name}: nothing describes it any more, so {gone:,} documents were taken out")
             for one in sources.known:
                 try:
                     self._read(work, sources, one)
                 except SettingsError as error:
                     work.lost(one.name, error.message, one.claims)
         return work.outcome(time.perf_counter() - started)
+
+    def _orphans(self, sources: Sources) -> list[str]:
+        """Sources that brought documents once and that nobody describes now."""
+        brought = {source for source, _ in self._shelves.ledger() if source}
+        return sorted(name for name in brought if name not in sources)
 
     def _shelving(self, progress: Progress | None) -> Shelving:
         return Shelving(self._shelves, self._river, self._engine, self._tenant, self._now(), progress)
@@ -260,20 +273,20 @@ class Bookcase:
 
     def document(self, document_id: str, *, asker: Grant | None = None) -> Document:
         """A document whole. Raises ``NotFound`` when it is absent or not the asker's to read."""
-        with self._holding(document_id, asker) as (_, view):
-            return view.document(document_id, asker or self._owner)
+        with self._holding(document_id, asker) as (_, view, known):
+            return view.document(known, asker or self._owner)
 
     def text(
         self, document_id: str, start: int = 0, end: int | None = None, *, asker: Grant | None = None
     ) -> tuple[int, int, str]:
         """Exactly the characters ``[start, end)`` of a document, with their bounds; nothing else is read."""
-        with self._holding(document_id, asker) as (_, view):
-            return view.slice(document_id, start, end, asker or self._owner)
+        with self._holding(document_id, asker) as (_, view, known):
+            return view.slice(known, start, end, asker or self._owner)
 
     def spans(self, document_id: str, *, asker: Grant | None = None) -> tuple[Span, ...]:
         """The spans of a document's chunks, in order."""
-        with self._holding(document_id, asker) as (_, view):
-            return view.spans(document_id, asker or self._owner)
+        with self._holding(document_id, asker) as (_, view, known):
+            return view.spans(known, asker or self._owner)
 
     def documents(
         self, where: Where | Mapping[str, object] | None = None, *, asker: Grant | None = None
@@ -288,19 +301,25 @@ class Bookcase:
         return sorted(found, key=lambda one: one.document_id)
 
     @contextmanager
-    def _holding(self, document_id: str, asker: Grant | None) -> Iterator[tuple[Store, View]]:
-        """The shelf that holds a document, and its state; the error is the same whoever asks."""
+    def _holding(self, document_id: str, asker: Grant | None) -> Iterator[tuple[Store, View, str]]:
+        """The shelf that holds a document, its state, and the document's id as it is spelt there.
+
+        Ids of files ignore letter case, so a path pasted as it is written finds its document. The error is the same
+        whoever asks.
+        """
         self._refuse_closed()
         absent: NotFound | None = None
-        for store in self._shelves.named().values():
-            with store.view() as view:
-                try:
-                    view.slice(document_id, 0, 0, asker or self._owner)
-                except NotFound as error:
-                    absent = error
-                    continue
-                yield store, view
-                return
+        folded = unicodedata.normalize("NFC", document_id.casefold())
+        for known in dict.fromkeys((document_id, folded)):
+            for store in self._shelves.named().values():
+                with store.view() as view:
+                    try:
+                        view.slice(known, 0, 0, asker or self._owner)
+                    except NotFound as error:
+                        absent = absent or error
+                        continue
+                    yield store, view, known
+                    return
         raise absent or NotFound(f"there is no document {document_id!r}", hint="List them with: estante ls")
 
     # --- changing ------------------------------------------------------------------------------------------------
@@ -313,10 +332,10 @@ class Bookcase:
         self._refuse_closed()
         clean = clean_metadata(metadata)
         with self._shelves.writing("update"):
-            with self._holding(document_id, None) as (store, view):
-                before = view.document(document_id, self._owner).metadata if merge else {}
+            with self._holding(document_id, None) as (store, view, known):
+                before = view.document(known, self._owner).metadata if merge else {}
             merged = {key: value for key, value in {**before, **clean}.items() if value is not None}
-            store.amend(document_id, merged)
+            store.amend(known, merged)
 
     def delete(self, *document_ids: str) -> int:
         """Takes documents away, with all that their items brought; returns how many went.
@@ -329,8 +348,8 @@ class Bookcase:
         with self._shelves.writing("delete"):
             gone: dict[Store, list[tuple[str, str]]] = {}
             for document_id in wanted:
-                with self._holding(document_id, None) as (store, view):
-                    gone.setdefault(store, []).append(view.item_of(document_id, self._owner))
+                with self._holding(document_id, None) as (store, view, known):
+                    gone.setdefault(store, []).append(view.item_of(known, self._owner))
             return sum(store.drop(dict.fromkeys(keys)) for store, keys in gone.items())
 
     def adopt(self, told: str | None) -> None:
@@ -344,17 +363,16 @@ class Bookcase:
         self._refuse_closed()
         with self._shelves.writing("remove"):
             sources = self._sources()
+            orphans = {one.casefold(): one for one in self._orphans(sources)}
+            if name.casefold() in orphans:
+                return self._shelving(None).forget(orphans[name.casefold()])
             known = sources.find(name)
             if not known.by_hand:
                 raise SettingsError(
                     f"the source {name!r} is described in the settings", hint="Take it out of estante.toml first."
                 )
-            self._shelves.private.remember(SOURCES, sources.without(name).to_text())
-            gone = 0
-            for shelf, store in self._shelves.named().items():
-                keys = [key for key, rows in self._shelves.ledger(name).items() if shelf in rows]
-                gone += store.drop(keys)
-            return gone
+            self._shelves.private.remember(SOURCES, sources.without(known.name).to_text())
+            return self._shelving(None).forget(known.name)
 
     # --- care ----------------------------------------------------------------------------------------------------
 
@@ -475,6 +493,19 @@ def _patterns(patterns: Iterable[str]) -> tuple[str, ...]:
 
 def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
+
+
+def _readers_told(before: Sources, after: Sources, meant: set[str], readers: object) -> list[str]:
+    """What the person who adds should know of the readers: that they changed, or that they did not."""
+    told = []
+    for name in sorted(meant):
+        was = before.find(name).label() if name in before else None
+        now = after.find(name).label()
+        if was is not None and was != now:
+            told.append(f"source {name}: was {was}, is now {now}")
+        elif was is not None and readers is None and now != "private":
+            told.append(f"source {name}: stays {now}; to close it, add it with --private, or readers=[]")
+    return told
 
 
 def _paths(what: PathOrPaths) -> list[Path]:

@@ -120,6 +120,12 @@ class Shelving:
         self.flush()
         return self._done
 
+    def forget(self, source: str) -> int:
+        """Takes away all that a source brought; returns how many documents went."""
+        ledger = self.shelves.ledger(source)
+        self._prune(ledger)
+        return sum(len(row.documents) for rows in ledger.values() for row in rows.values())
+
     def lost(self, source: str, reason: str, claims: Sequence[Claim]) -> None:
         """Notes a source that could not be listed. What it brought stays, as far as its readers are still the same."""
         scope = resolve(_ghost(source, "", claims), self.tenant)

@@ -43,7 +43,7 @@ class Known:
 
     def label(self) -> str:
         """Its readers for people."""
-        if self.readers is None:
+        if not self.readers:
             return "private"
         return "shared" if "*" in self.readers else ",".join(self.readers)
 
@@ -109,10 +109,23 @@ class Sources:
 
     @classmethod
     def remembered(cls, told: str | None, settled: Sequence[Known]) -> Sources:
-        """Those of the settings, and those remembered that the settings do not name."""
-        names = {one.name for one in settled}
-        by_hand = [_known(row) for row in json.loads(told or "[]") if row["name"] not in names]
-        return cls([*settled, *by_hand])
+        """Those of the settings, and those remembered whose name and folder the settings do not describe.
+
+        What the settings describe is forgotten otherwise: taken out of the settings, it must not open again.
+        """
+        names = {one.name.casefold() for one in settled}
+        places = {one.place for one in settled}
+        by_hand = [_known(row) for row in json.loads(told or "[]")]
+        return cls(
+            [
+                *settled,
+                *(
+                    one
+                    for one in by_hand
+                    if one.name.casefold() not in names and not (one.files is None and one.place in places)
+                ),
+            ]
+        )
 
     def to_text(self) -> str:
         """Those added by hand, to be remembered."""
@@ -121,7 +134,7 @@ class Sources:
     def find(self, name: str) -> Known:
         """The source of this name. Raises ``NotFound``."""
         for one in self.known:
-            if one.name == name:
+            if one.name.casefold() == name.casefold():
                 return one
         raise NotFound(f"there is no source {name!r}", hint="List them with: estante status")
 
@@ -173,11 +186,20 @@ class Sources:
         if not path.exists():
             raise NotFound(f"there is no file or folder {str(path)!r}", hint="Check the path.")
         held = self._named(options["name"], path) if options.get("name") else self.holding(path)
+        self._refuse_many(path, options)
         if held is not None:
             changed = _changed(held[0], options) if held[1] == "" else held[0]
             self._refuse_other_readers(held[0], changed, options, inside=bool(held[1]))
             return self._with(changed), changed, held[1]
         return self._new_folder(path, options) if path.is_dir() else self._new_file(path, options)
+
+    def _refuse_many(self, path: Path, options: Mapping[str, Any]) -> None:
+        """Raises ``SettingsError`` where several sources read this folder and nothing says which is meant."""
+        names = [one.name for one in self.known if one.files is None and one.place == path]
+        if len(names) > 1 and not options.get("name"):
+            raise SettingsError(
+                f"several sources read this folder: {', '.join(names)}", hint=f"Say which one: --name {names[0]}"
+            )
 
     def _named(self, name: str, path: Path) -> tuple[Known, str] | None:
         """The source of this name, where it is this very folder."""

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from estante.index.lexical import K1, B, contribution, damping, idf
-from estante.model.ports import Lexical, Store, Word
+from estante.model.ports import Store, Word
 from tests.index.building import OWNER, store, stored
 
 TERMS = ["a", "b", "c", "d", "é"]
@@ -46,13 +46,11 @@ def fill(made: Store, corpus: dict[str, list[list[str]]]) -> None:
     made.put(stored({key: [Counter(words) for words in chunks] for key, chunks in corpus.items()}))
 
 
-def ask(made: Store, *terms: str, k: int = 1_000) -> Lexical:
+def ask(made: Store, *terms: str, k: int = 1_000) -> list[tuple[tuple[str, int], float]]:
+    """Each chunk that is found, by document and position, with its score."""
     with made.view() as view:
-        return view.lexical([Word((term,)) for term in terms], k, OWNER, None)
-
-
-def found(answer: Lexical) -> list[tuple[tuple[str, int], float]]:
-    return [(one.tie, one.score) for one in answer.found]
+        answer = view.lexical([Word((term,)) for term in terms], k, OWNER, None)
+        return [(view.tie(one.ref), one.score) for one in answer.found]
 
 
 # --- the formula ---------------------------------------------------------------------------------------------------
@@ -105,7 +103,7 @@ def test_the_memory_store_scores_by_the_formula(corpus: dict[str, list[list[str]
     made = store()
     fill(made, corpus)
 
-    answer = found(ask(made, *query))
+    answer = ask(made, *query)
 
     expected = naive(corpus, query)
     assert {key for key, _ in answer} == expected.keys()
@@ -131,10 +129,10 @@ def test_a_shelf_that_was_changed_scores_as_a_fresh_one_to_the_last_bit(
         if compacted:
             changed.compact()
 
-        answers = [found(ask(changed, term)) for term in TERMS] + [found(ask(changed, *TERMS, k=3))]
+        answers = [ask(changed, term) for term in TERMS] + [ask(changed, *TERMS, k=3)]
 
         changed.close()
-    assert answers == [found(ask(fresh, term)) for term in TERMS] + [found(ask(fresh, *TERMS, k=3))]
+    assert answers == [ask(fresh, term) for term in TERMS] + [ask(fresh, *TERMS, k=3)]
 
 
 @pytest.fixture(params=["memory", "embedded"])
@@ -147,22 +145,23 @@ def made(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 def test_a_chunk_without_any_word_of_the_question_is_not_found(made: Store) -> None:
     fill(made, {"d0": [["a"], ["b"]], "d1": [["c"]]})
 
-    assert [key for key, _ in found(ask(made, "a", "zebra"))] == [("d0", 0)]
-    assert found(ask(made, "zebra")) == []
-    assert found(ask(made)) == []
+    assert [key for key, _ in ask(made, "a", "zebra")] == [("d0", 0)]
+    assert ask(made, "zebra") == []
+    assert ask(made) == []
 
 
 def test_equal_scores_stand_in_the_order_of_id_and_position(made: Store) -> None:
     fill(made, {"d2": [["a"]], "d10": [["a"], ["a"]], "d1": [["a"]]})
 
-    assert [key for key, _ in found(ask(made, "a"))] == [("d1", 0), ("d10", 0), ("d10", 1), ("d2", 0)]
-    assert [key for key, _ in found(ask(made, "a", k=2))] == [("d1", 0), ("d10", 0)]
+    assert [key for key, _ in ask(made, "a")] == [("d1", 0), ("d10", 0), ("d10", 1), ("d2", 0)]
+    assert [key for key, _ in ask(made, "a", k=2)] == [("d1", 0), ("d10", 0)]
 
 
 def test_coverage_is_the_share_of_the_words_weight_in_the_best_chunk(made: Store) -> None:
     fill(made, {"d0": [["a", "b"]], "d1": [["a"]], "d2": [["c"]]})
 
-    answer = ask(made, "a", "b", "zebra")
+    with made.view() as view:
+        answer = view.lexical([Word((term,)) for term in ("a", "b", "zebra")], 10, OWNER, None)
 
     weights = [idf(3, 2), idf(3, 1), idf(3, 0)]
     assert answer.coverage == pytest.approx((weights[0] + weights[1]) / sum(weights), rel=1e-12)
@@ -182,10 +181,10 @@ def test_a_word_of_two_languages_is_one_word(made: Store) -> None:
 def test_chunks_without_words_do_no_harm(made: Store) -> None:
     fill(made, {"d0": [[], []]})
 
-    assert found(ask(made, "a")) == []
+    assert ask(made, "a") == []
     with made.view() as view:
         refs = [one.ref for one in view.lexical([Word(("a",))], 5, OWNER, None).found]
-        assert view.bm25([Word(("a",))], refs) == []
+        assert view.bm25([Word(("a",))], refs, OWNER) == []
 
 
 def test_the_score_of_given_candidates_is_the_one_they_are_found_with(made: Store) -> None:
@@ -195,5 +194,5 @@ def test_the_score_of_given_candidates_is_the_one_they_are_found_with(made: Stor
     with made.view() as view:
         answer = view.lexical(words, 100, OWNER, None).found
 
-        assert view.bm25(words, [one.ref for one in answer]) == [one.score for one in answer]
-        assert view.bm25([Word(("zebra",))], [one.ref for one in answer]) == [0.0] * len(answer)
+        assert view.bm25(words, [one.ref for one in answer], OWNER) == [one.score for one in answer]
+        assert view.bm25([Word(("zebra",))], [one.ref for one in answer], OWNER) == [0.0] * len(answer)

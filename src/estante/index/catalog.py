@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -86,15 +86,14 @@ class Catalog:
         staged.unlink(missing_ok=True)
         os.close(os.open(staged, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         catalog = cls(staged)
-        with catalog.mended():
+        with closing(catalog), catalog.mended():
             connection = catalog.connection()
             connection.execute("PRAGMA journal_mode = DELETE")
-            with connection:
-                connection.executescript(SCHEMA)
-                connection.executemany(
-                    "INSERT INTO meta VALUES (?, ?)", [*meta.items(), ("format", FORMAT), ("generation", "0")]
-                )
-        catalog.close()
+            connection.executescript(f"BEGIN; {SCHEMA}")
+            connection.executemany(
+                "INSERT INTO meta VALUES (?, ?)", [*meta.items(), ("format", FORMAT), ("generation", "0")]
+            )
+            connection.execute("COMMIT")
         staged.replace(path)
         return cls(path)
 
@@ -597,9 +596,13 @@ def tally(connection: sqlite3.Connection) -> tuple[int, int]:
     return int(row[0]), int(row[1])
 
 
-def languages(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """The distinct languages, by hopping from one to the next in the index."""
+def languages(connection: sqlite3.Connection, scopes: Sequence[int] | None = None) -> tuple[str, ...]:
+    """The distinct languages of documents, of these scopes alone if given, sorted."""
     found: list[str] = []
+    if scopes is not None:
+        query = f"SELECT DISTINCT language FROM documents WHERE scope IN ({', '.join('?' * len(scopes))}) ORDER BY 1"
+        return tuple(str(row[0]) for row in connection.execute(query, list(scopes)))
+    # Hops from one to the next in the index.
     row = connection.execute("SELECT min(language) FROM documents").fetchone()
     while row and row[0] is not None:
         found.append(str(row[0]))

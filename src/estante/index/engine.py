@@ -118,7 +118,7 @@ class Engine:
 
     def _search_shelf(self, query: Query, vector: Quantised | None, name: str, store: Store) -> _Ranked:
         with store.view() as view:
-            languages = view.languages()
+            languages = view.languages(query.grant)
             if not languages:  # An empty shelf knows no stop words and has nothing to say about words.
                 return _Ranked(name, (), 0.0, frozenset(), ())
             asked = analyzer.query_terms(query.text[:QUERY_CHARACTERS], languages)
@@ -127,7 +127,7 @@ class Engine:
             lexical = view.lexical(words, depth, query.grant, query.where)
             found = () if query.mode == "dense" else lexical.found
             near = () if vector is None else view.nearest(vector, depth, query.grant, query.where)
-            best = self._order(view, words, vector, found, near, lexical.coverage)[: query.k]
+            best = self._order(view, query, words, vector, found, near, lexical.coverage)[: query.k]
             chunks = view.chunks([ref for ref, _ in best], query.grant)
         legs = {"lexical": _places(found), "dense": _places(near)}
         matches = _Matches(frozenset(term for word in words for term in word.terms))
@@ -141,6 +141,7 @@ class Engine:
     def _order(
         self,
         view: View,
+        query: Query,
         words: Sequence[Word],
         vector: Quantised | None,
         found: tuple[Found, ...],
@@ -153,7 +154,7 @@ class Engine:
         if not found:
             return [(one.ref, one.score) for one in near]
         refs = list(dict.fromkeys(one.ref for one in (*found, *near)))
-        by_words, by_vector = view.bm25(words, refs), view.cosines(_known(vector), refs)
+        by_words, by_vector = view.bm25(words, refs, query.grant), view.cosines(_known(vector), refs)
         scores = blend(by_words, by_vector, self.trust.weight(coverage))
         return ordered(zip(refs, scores, strict=True), view.tie)
 

@@ -28,6 +28,7 @@ from estante.model.asking import Condition, Every, Not, Some, Where
 from estante.model.errors import QueryError
 
 MAX_DEPTH: Final = 40
+MAX_WHOLE: Final = 10**4_000
 _NESTED: Final = ("list", "mapping")
 ATTRIBUTES: Final = ("@id", "@uri", "@source", "@title", "@language", "@media_type", "@added")
 
@@ -252,6 +253,8 @@ def _operand(operator: str, value: object) -> object:
 
 
 def _frozen(value: object, depth: int) -> object:
+    if isinstance(value, int) and not -MAX_WHOLE <= value <= MAX_WHOLE:
+        raise QueryError("a number of more than 4,000 digits is in no document", hint="Compare it as a text.")
     _refuse_deep(depth)
     if isinstance(value, float) and not math.isfinite(value):
         raise QueryError(f"{value!r} is not a JSON number", hint="Leave it out, or use $exists.")

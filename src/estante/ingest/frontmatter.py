@@ -57,6 +57,7 @@ def front_matter(text: str) -> FrontMatter:
 
 
 _NOTHING: Final = object()
+_LARGEST: Final = 10**4_000  # more digits than Python turns into a text
 
 
 def _mapping(value: Mapping[Any, Any], name: str, depth: int, dropped: list[str]) -> dict[str, object]:
@@ -71,7 +72,9 @@ def _mapping(value: Mapping[Any, Any], name: str, depth: int, dropped: list[str]
 
 def _json(value: Any, name: str, depth: int, dropped: list[str]) -> object:
     """The value as JSON knows it, or ``_NOTHING`` after noting its name."""
-    if value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value)):
+    if value is None or isinstance(value, str | bool) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    if isinstance(value, int) and abs(value) <= _LARGEST:
         return value
     if isinstance(value, datetime | date | time):
         return value.isoformat()

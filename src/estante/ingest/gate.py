@@ -20,6 +20,7 @@ GATE_VERSION: Final = "1"
 
 MAX_URI: Final = 1000
 MAX_DEPTH: Final = 20
+MAX_WHOLE: Final = 10**4_000
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -138,7 +139,11 @@ def _mapping(values: Mapping[Any, object], name: str, hide: Callable[[str], str]
 
 def _json(value: object, name: str, hide: Callable[[str], str], depth: int) -> object:
     """The value as plain JSON in canonical spelling; ``name`` is its path, for the error."""
-    if value is None or isinstance(value, (bool, int)):
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if not -MAX_WHOLE <= value <= MAX_WHOLE:
+            raise SettingsError(f"{name[:200]} is a number of more than 4,000 digits", hint="Write it as a text.")
         return value
     if isinstance(value, str):
         return hide(canonical(value))

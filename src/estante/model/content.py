@@ -23,6 +23,7 @@ BLOCK: Final = "block"
 PLACES: Final = (PAGE, "slide", "sheet", "row")
 """Kinds of marks that name a place a person can go to; a chunk's locator is the last one before it."""
 
+LINE_REACH: Final = 16_384
 LINE_STEP: Final = 64
 """A line mark stands at every so many lines, so that counting to a chunk's line stays cheap."""
 
@@ -268,13 +269,18 @@ def _joins(text: str, offset: int) -> bool:
 
 
 def line_marks(text: str, first: int = 1) -> Iterator[Mark]:
-    """A line mark at every ``LINE_STEP`` lines; ``first`` is the number of the first line."""
+    """A line mark at every ``LINE_STEP`` lines, and within long lines at every ``LINE_REACH`` characters.
+
+    ``first`` is the number of the first line. From the last mark before it, any place's line is quickly counted.
+    """
     start, line = 0, first
     while True:
         yield Mark(LINE, start, start, str(line))
-        for _ in range(LINE_STEP):
-            end = text.find("\n", start)
-            if end < 0:
+        end, count, limit = start, 0, start + LINE_REACH
+        while count < LINE_STEP and (found := text.find("\n", end, limit)) >= 0:
+            end, count = found + 1, count + 1
+        if count < LINE_STEP:
+            if limit >= len(text):
                 return
-            start = end + 1
-        line += LINE_STEP
+            end = limit
+        start, line = end, line + count

@@ -197,14 +197,14 @@ class View(Protocol):
     """One whole state of a shelf, unmoved by writers, to search and read.
 
     Grant and filter are applied before the best are taken, on every leg. What the grant does not cover is as if
-    it did not exist.
+    it did not exist: statistics, and so scores, are of what it covers alone.
     """
 
     def statistics(self) -> Statistics:
         """Counts of the whole shelf."""
 
-    def languages(self) -> tuple[str, ...]:
-        """The languages of the shelf's documents, sorted."""
+    def languages(self, grant: Grant) -> tuple[str, ...]:
+        """The languages of the documents that the grant covers, sorted."""
 
     def lexical(self, words: Sequence[Word], k: int, grant: Grant, where: Where | None) -> Lexical:
         """The k best chunks by BM25 with a score above zero; equal scores by ``tie``."""
@@ -215,7 +215,7 @@ class View(Protocol):
     def tie(self, ref: int) -> tuple[str, int]:
         """What settles equal scores, the lower first: document id and position."""
 
-    def bm25(self, words: Sequence[Word], refs: Sequence[int]) -> list[float]:
+    def bm25(self, words: Sequence[Word], refs: Sequence[int], grant: Grant) -> list[float]:
         """The BM25 score of each given candidate, zero included."""
 
     def cosines(self, vector: Quantised, refs: Sequence[int]) -> list[float]:

@@ -92,6 +92,7 @@ class State:
         self.average = words / self.rows if self.rows else 0.0
         self.by_document: dict[int, int] | None = None
         self.columns: Columns | None = None
+        self.readable: dict[Grant, Readable] = {}
         self.masks: dict[tuple[Grant, str], list[NDArray[np.bool_] | None]] = {}
         self.tally = sum(part.tally[0] for part in parts), sum(part.tally[1] for part in parts)
 
@@ -471,21 +472,35 @@ class EmbeddedStore:
         self._catalog.close()
 
 
-class Weighed:
-    """The words of a question against a state: postings a part, and each word's weight."""
+class Readable:
+    """What of a state a grant covers, with the statistics of that alone: the hidden must not show in scores."""
 
-    def __init__(self, state: State, words: Sequence[Word]) -> None:
+    def __init__(self, state: State, masks: list[NDArray[np.bool_] | None], languages: tuple[str, ...]) -> None:
+        self.masks = masks
+        self.languages = languages
+        self.rows = words = 0
+        for part, mask in zip(state.parts, masks, strict=True):
+            lengths = part.lengths if mask is None else part.lengths[mask]
+            self.rows += len(lengths)
+            words += int(lengths.sum(dtype=np.int64))
+        self.average = words / self.rows if self.rows else 0.0
+
+
+class Weighed:
+    """The words of a question against what is readable: postings a part, and each word's weight."""
+
+    def __init__(self, state: State, words: Sequence[Word], readable: Readable) -> None:
         self.postings = [
             [[part.segment.postings(term) for term in word.terms] for word in words] for part in state.parts
         ]
+        self.average = readable.average
         self.weights: list[float] = []
         for at in range(len(words)):
             frequency = 0
-            for part, found in zip(state.parts, self.postings, strict=True):
+            for mask, found in zip(readable.masks, self.postings, strict=True):
                 for rows, _ in found[at]:
-                    live = part.live_rows
-                    frequency += len(rows) if live is None else int(np.count_nonzero(live[rows]))
-            self.weights.append(lexical.idf(state.rows, frequency))
+                    frequency += len(rows) if mask is None else int(np.count_nonzero(mask[rows]))
+            self.weights.append(lexical.idf(readable.rows, frequency))
         self.total = sum(self.weights)
 
 
@@ -496,7 +511,7 @@ class EmbeddedView:
         self._store = store
         self._connection = connection
         self._state = state
-        self._weighed: tuple[tuple[Word, ...], Weighed] | None = None
+        self._weighed: tuple[tuple[Grant, tuple[Word, ...]], Weighed] | None = None
 
     def statistics(self) -> Statistics:
         """Counts of the whole shelf."""
@@ -517,9 +532,9 @@ class EmbeddedView:
             bytes=size,
         )
 
-    def languages(self) -> tuple[str, ...]:
-        """The languages of the shelf's documents."""
-        return self._state.languages
+    def languages(self, grant: Grant) -> tuple[str, ...]:
+        """The languages of the documents that the grant covers."""
+        return self._readable(grant).languages
 
     # --- who may see which rows ----------------------------------------------------------------------------------
 
@@ -534,6 +549,18 @@ class EmbeddedView:
                 self._state.masks.clear()
             self._state.masks[key] = masks
         return masks
+
+    def _readable(self, grant: Grant) -> Readable:
+        found = self._state.readable.get(grant)
+        if found is None:
+            covered = [number for number, scope in self._state.scopes.items() if grant.covers(scope)]
+            whole = len(covered) == len(self._state.scopes)
+            languages = self._state.languages if whole else catalog.languages(self._connection, covered)
+            found = Readable(self._state, self._masks(grant, None), languages)
+            if len(self._state.readable) >= MASKS:
+                self._state.readable.clear()
+            self._state.readable[grant] = found
+        return found
 
     def _mask(self, part: Part, grant: Grant, where: Where | None) -> NDArray[np.bool_] | None:
         mask = part.live_documents
@@ -558,21 +585,21 @@ class EmbeddedView:
 
     # --- the legs ------------------------------------------------------------------------------------------------
 
-    def _weigh(self, words: Sequence[Word]) -> Weighed:
-        key = tuple(words)
+    def _weigh(self, words: Sequence[Word], grant: Grant) -> Weighed:
+        key = (grant, tuple(words))
         if self._weighed is None or self._weighed[0] != key:
-            self._weighed = (key, Weighed(self._state, words))
+            self._weighed = (key, Weighed(self._state, words, self._readable(grant)))
         return self._weighed[1]
 
     def lexical(self, words: Sequence[Word], k: int, grant: Grant, where: Where | None) -> Lexical:
         """The k best chunks by BM25 with a score above zero."""
-        if not self._state.average:  # No living row has a word; dead ones may, and their lengths have no measure.
+        if not self._readable(grant).average:  # No row to be read has a word; the others' lengths have no measure.
             return Lexical((), 0.0, (False,) * len(words))
-        weighed, masks = self._weigh(words), self._masks(grant, where)
+        weighed, masks = self._weigh(words, grant), self._masks(grant, where)
         candidates: list[tuple[float, int, int]] = []
         most = 0.0
         for at, part in enumerate(self._state.parts):
-            scores, masses = self._scores(part, weighed.postings[at], weighed.weights)
+            scores, masses = self._scores(part, weighed.postings[at], weighed)
             mask = masks[at]
             rows = np.flatnonzero(scores if mask is None else (scores > 0) & mask)
             if len(rows):
@@ -599,15 +626,15 @@ class EmbeddedView:
         self,
         part: Part,
         postings: list[list[tuple[NDArray[Any], NDArray[Any]]]],
-        weights: list[float],
+        weighed: Weighed,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The BM25 score of every row of a part, and the weight of the words it holds."""
         scores, masses = np.zeros(part.segment.rows), np.zeros(part.segment.rows)
-        for found, weight in zip(postings, weights, strict=True):
+        for found, weight in zip(postings, weighed.weights, strict=True):
             for rows, counts in found:
                 if not len(rows):
                     continue
-                damp = lexical.damping(part.lengths[rows].astype(np.float64), self._state.average)
+                damp = lexical.damping(part.lengths[rows].astype(np.float64), weighed.average)
                 scores[rows] += lexical.contribution(weight, counts.astype(np.float64), damp)
                 masses[rows] += weight
         return scores, masses
@@ -648,11 +675,11 @@ class EmbeddedView:
             places = np.flatnonzero(wide >> ROW_BITS == at)
             yield at, places, wide[places] & ROW_MASK
 
-    def bm25(self, words: Sequence[Word], refs: Sequence[int]) -> list[float]:
+    def bm25(self, words: Sequence[Word], refs: Sequence[int], grant: Grant) -> list[float]:
         """The BM25 score of each candidate."""
-        weighed, scores = self._weigh(words), np.zeros(len(refs))
-        for at, places, wanted in self._by_part(refs if self._state.average else ()):
-            damp = lexical.damping(self._state.parts[at].lengths[wanted].astype(np.float64), self._state.average)
+        weighed, scores = self._weigh(words, grant), np.zeros(len(refs))
+        for at, places, wanted in self._by_part(refs if weighed.average else ()):
+            damp = lexical.damping(self._state.parts[at].lengths[wanted].astype(np.float64), weighed.average)
             for found, weight in zip(weighed.postings[at], weighed.weights, strict=True):
                 for rows, counts in found:
                     if len(rows):

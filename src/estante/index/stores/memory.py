@@ -191,9 +191,10 @@ class MemoryView:
             skipped=sum(1 for deposit in self._items.values() if deposit.reason),
         )
 
-    def languages(self) -> tuple[str, ...]:
-        """The languages of the shelf's documents."""
-        return self.statistics().languages
+    def languages(self, grant: Grant) -> tuple[str, ...]:
+        """The languages of the documents that the grant covers."""
+        readable = (held.document for held in self._documents.values() if grant.covers(held.document.scope))
+        return tuple(sorted({document.language for document in readable}))
 
     def _allowed(self, grant: Grant, where: Where | None) -> set[str]:
         return {
@@ -202,14 +203,24 @@ class MemoryView:
             if grant.covers(held.document.scope) and filters.matches(where, held.record())
         }
 
-    def _scores(self, words: Sequence[Word]) -> tuple[dict[int, float], dict[int, float], float]:
-        """Each touched row's BM25 score, the weight of the words it holds, and the weight of all words."""
+    def _scores(self, words: Sequence[Word], grant: Grant) -> tuple[dict[int, float], dict[int, float], float]:
+        """Each readable row's BM25 score, the weight of the words it holds, and the weight of all words.
+
+        Counts are of what the grant covers alone: the hidden must not show in scores.
+        """
         scores: dict[int, float] = {}
         masses: dict[int, float] = {}
-        total, average = 0.0, self.statistics().average
+        allowed = self._allowed(grant, None)
+        readable = [ref for ref, row in enumerate(self._rows) if row.chunk.document_id in allowed]
+        total, average = 0.0, sum(self._lengths[ref] for ref in readable) / len(readable) if readable else 0.0
+        if not average:
+            return scores, masses, total
+        may = set(readable)
         for word in words:
-            postings = [self._postings.get(term, {}) for term in word.terms]
-            weight = lexical.idf(len(self._rows), sum(map(len, postings)))
+            postings = [
+                {ref: count for ref, count in self._postings.get(term, {}).items() if ref in may} for term in word.terms
+            ]
+            weight = lexical.idf(len(readable), sum(map(len, postings)))
             total += weight
             for ref, count in (pair for found in postings for pair in found.items()):
                 damp = lexical.damping(float(self._lengths[ref]), average)
@@ -225,7 +236,7 @@ class MemoryView:
     def lexical(self, words: Sequence[Word], k: int, grant: Grant, where: Where | None) -> Lexical:
         """The k best chunks by BM25."""
         allowed = self._allowed(grant, where)
-        scores, masses, total = self._scores(words)
+        scores, masses, total = self._scores(words, grant)
         touched = [ref for ref in scores if self._rows[ref].chunk.document_id in allowed]
         found = [Found(ref, scores[ref]) for ref in sorted(touched, key=lambda ref: (-scores[ref], self.tie(ref)))]
         most = max((masses[ref] for ref in touched), default=0.0)
@@ -252,9 +263,9 @@ class MemoryView:
         found.sort(key=lambda one: (-one.score, self.tie(one.ref)))
         return tuple(found[:k])
 
-    def bm25(self, words: Sequence[Word], refs: Sequence[int]) -> list[float]:
+    def bm25(self, words: Sequence[Word], refs: Sequence[int], grant: Grant) -> list[float]:
         """The BM25 score of each candidate."""
-        scores, _, _ = self._scores(words)
+        scores, _, _ = self._scores(words, grant)
         return [scores.get(ref, 0.0) for ref in refs]
 
     def cosines(self, vector: Quantised, refs: Sequence[int]) -> list[float]:

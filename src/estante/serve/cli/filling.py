@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from estante.model.errors import SettingsError
+from estante.model.errors import NameTaken, NotFound, SettingsError
 from estante.serve.cli.calls import Call
 from estante.serve.cli.output import Output, counted, one_line, typed
 from estante.serve.cli.progress import progress
 
 if TYPE_CHECKING:
     from estante.model.ports import Outcome
+    from estante.shelf.bookcase import Bookcase
 
 SHOWN: Final = 20
 """Skipped items that are listed unless all are asked for."""
+
+KINDS: Final = 6
+"""Kinds of files without an extractor that are counted by name."""
+
+_UNKNOWN: Final = re.compile(r"no extractor for (?:(\.\S+)|a name without suffix)")
+_READERS: Final = re.compile(r"source .+: (?:was .+, is now .+|stays .+; to close it, .+|nothing describes it any more.+)")
+"""Notes that say who may read what, or what is gone: nobody may miss them."""
+
+_LASTING: Final = re.compile(r"its earlier text is|folder .*cannot be listed")
+"""Reasons that a shelf does not remember of an item, and that call for a person each time."""
 
 Strict = Annotated[bool, typer.Option("--strict", help="End with exit code 1 when an item was skipped.")]
 
@@ -27,7 +43,9 @@ def init(
         Path | None, typer.Argument(metavar="DIR", help="Where; else the current folder.", show_default=False)
     ] = None,
 ) -> None:
-    """Makes a bookcase in a folder, and an estante.toml beside it unless there is one.
+    """Makes a bookcase in a folder.
+
+    An estante.toml is written beside it, unless there is one.
 
     Example: estante init docs
     """
@@ -38,7 +56,12 @@ def init(
         raise SettingsError("the folder is given twice: DIR and --home", hint="Give one of the two.")
     home = Path(directory or call.named() or Path.cwd()).absolute()
     settings = load(home)
-    create(home, settings).close()
+    try:
+        create(home, settings).close()
+    except NameTaken as error:
+        if not error.message.startswith("there is a bookcase"):
+            raise
+        raise NameTaken(error.message, hint="Use it: estante add PATH") from error
     written = settings_path(home) is None
     if written:
         with (home / FILE).open("x", encoding="utf-8", newline="\n") as file:
@@ -46,7 +69,7 @@ def init(
     if call.out.json:
         call.out.value({"home": str(home), "settings": str(settings_path(home)), "wrote_settings": written})
         return
-    call.out.line(f"There is a bookcase in {home}")
+    call.out.line(f"Made a bookcase in {home}")
     call.out.note(f"  settings: {settings_path(home)}{'' if written else ' (was there already)'}")
     call.out.note("Next:")
     call.out.note("  estante add FOLDER --shared     what everyone may read; without --shared it is private")
@@ -54,14 +77,17 @@ def init(
     call.out.note("  estante refresh                 bring everything up to date, later on")
 
 
-def readers_of(shared: bool, readers: str | None) -> list[str] | None:
-    """The readers that the flags of ``add`` name; None when they say nothing, which is private."""
-    if shared and readers is not None:
+def readers_of(shared: bool, readers: str | None, private: bool = False) -> list[str] | None:
+    """The readers that the flags of ``add`` name; None when they say nothing."""
+    given = [("--shared", shared), ("--private", private), ("--readers", readers is not None)]
+    said = [flag for flag, is_said in given if is_said]
+    if len(said) > 1:
         raise SettingsError(
-            "--shared and --readers exclude each other", hint="--shared is everyone; --readers names some."
+            f"{' and '.join(said)} exclude each other",
+            hint="--shared is everyone, --private the owner alone, --readers names some.",
         )
-    if shared:
-        return ["*"]
+    if shared or private:
+        return ["*"] if shared else []
     if readers is None:
         return None
     keys = [key.strip() for key in readers.split(",") if key.strip()]
@@ -74,8 +100,9 @@ def readers_of(shared: bool, readers: str | None) -> list[str] | None:
 
 def add(
     call: Call,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Files and folders to add.", show_default=False)],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders to add.", show_default=False)],
     shared: Annotated[bool, typer.Option("--shared", help="Everyone in the tenant may read it.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="The bookcase's owner alone may read it.")] = False,
     readers: Annotated[
         str | None,
         typer.Option(
@@ -96,27 +123,74 @@ def add(
     ] = None,
     strict: Strict = False,
 ) -> int:
-    """Adds files and folders; what is there already and unchanged is not read again.
+    """Adds files and folders, and remembers the folders.
 
-    Without --shared or --readers only the bookcase's owner may read them. GLOB is a pattern as in .gitignore.
-    Folders are remembered, and "estante refresh" keeps them up to date.
+    A new source is private, a known one stays as it is, unless --shared, --private or --readers says otherwise.
+    What is there already and unchanged is not read again; "estante refresh" keeps folders up to date. GLOB is a
+    pattern as in .gitignore.
 
     Example: estante add handbook --shared --exclude "drafts/"
     """
-    keys = readers_of(shared, readers)
-    with call.bookcase() as case, progress(call.out) as told:
+    keys = readers_of(shared, readers, private)
+    with call.bookcase() as case, progress(call.out) as told, _nearest(paths):
         outcome = case.add(paths, readers=keys, name=name, include=include or (), exclude=exclude or (), progress=told)
-    return report(call.out, outcome, strict=strict)
+    code = report(call.out, outcome, strict=strict)
+    if not (_changes(outcome) or outcome.unchanged or outcome.skipped):
+        call.out.note(("note:", "bold yellow"), f" nothing to read in {', '.join(one_line(str(one)) for one in paths)}")
+    return code
+
+
+@contextmanager
+def _nearest(paths: Sequence[Path]) -> Iterator[None]:
+    """Names what stands nearest to a path that is not there."""
+    try:
+        yield
+    except NotFound as error:
+        for path in paths:
+            near = None if path.exists() else _alike(path)
+            if near is not None:
+                raise NotFound(error.message, hint=f"Did you mean {str(near)!r}?") from error
+        raise
+
+
+def _alike(path: Path) -> Path | None:
+    """What stands in the same folder under the nearest name."""
+    try:
+        names = {one.name.casefold(): one.name for one in path.parent.iterdir()}
+    except OSError:
+        return None
+    near = get_close_matches(path.name.casefold(), names, n=1, cutoff=0.5)
+    return path.with_name(names[near[0]]) if near else None
 
 
 def refresh(call: Call, strict: Strict = False) -> int:
-    """Brings every source up to date: reads what is new or changed, takes away what is gone.
+    """Brings every source up to date.
+
+    It reads what is new or changed and takes away what is gone. With --quiet it prints nothing when nothing changed.
 
     Example: estante refresh --strict
     """
     with call.bookcase() as case, progress(call.out) as told:
+        before = _unread(case)
         outcome = case.refresh(progress=told)
-    return report(call.out, outcome, strict=strict)
+        news = _changes(outcome) or _unread(case) > before
+    return report(call.out, outcome, strict=strict, news=bool(news))
+
+
+def _unread(case: Bookcase) -> int:
+    """How many items the shelves remember that could not be read."""
+    return sum(shelf.skipped for shelf in case.status().shelves)
+
+
+def _changes(outcome: Outcome) -> bool:
+    """Whether anything is other than before, or could not be looked at."""
+    lasting = any(_LASTING.search(one.reason) for one in outcome.skipped)
+    return bool(outcome.added or outcome.changed or outcome.removed or _told(outcome) or lasting)
+
+
+def _told(outcome: Outcome) -> list[str]:
+    """The notes that nobody may miss."""
+    return [note for note in outcome.notes if _READERS.fullmatch(note)]
 
 
 def rm(
@@ -154,17 +228,40 @@ def summary(outcome: Outcome) -> str:
     return f"{done}, {outcome.removed:,} removed; {made}; {outcome.seconds:.1f} s{rate}"
 
 
-def report(out: Output, outcome: Outcome, *, strict: bool = False) -> int:
-    """Prints what was done and what was left out; returns the exit code."""
+def report(out: Output, outcome: Outcome, *, strict: bool = False, news: bool = True) -> int:
+    """Prints what was done and what was left out; returns the exit code. Without ``news`` quiet is wholly quiet."""
+    code = 1 if strict and outcome.skipped else 0
     if out.json:
         from estante.model.wire import outcome_to_json
 
-        out.value(outcome_to_json(outcome, full=out.verbose))
-    else:
+        told = _told(outcome)
+        out.value({**({"notes": told} if told else {}), **outcome_to_json(outcome, full=out.verbose)})
+        return code
+    if news or code or not out.quiet:
         out.line(summary(outcome))
-        _listed(out, "skipped", [f"{one_line(one.uri)}: {one_line(one.reason)}" for one in outcome.skipped])
-        _listed(out, "note", [one_line(note) for note in outcome.notes])
-    return 1 if strict and outcome.skipped else 0
+    loud = Output(verbose=out.verbose) if code else out  # What makes a command fail is named, also by a quiet one.
+    plain = [one for one in outcome.skipped if _UNKNOWN.fullmatch(one.reason)]
+    needing = [one for one in outcome.skipped if not _UNKNOWN.fullmatch(one.reason)]
+    _listed(loud, "skipped", [f"{one_line(one.uri)}: {one_line(one.reason)}" for one in needing])
+    if out.verbose or len(plain) == 1:
+        _listed(loud, "skipped", [f"{one_line(one.uri)}: {one_line(one.reason)}" for one in plain])
+    elif plain:
+        loud.note(("skipped:", "bold yellow"), f" {_grouped([one.reason for one in plain])}; --verbose lists them")
+    told = _told(outcome)
+    for note in told:
+        out.note(("note:", "bold yellow"), f" {one_line(note)}")
+    _listed(out, "note", [one_line(note) for note in outcome.notes if note not in told])
+    return code
+
+
+def _grouped(reasons: Sequence[str]) -> str:
+    """Files without an extractor by their suffix, the most frequent first."""
+    suffixes = [found[1] or "without suffix" for found in map(_UNKNOWN.fullmatch, reasons) if found]
+    counts = sorted(Counter(suffixes).items(), key=lambda one: (-one[1], one[0]))
+    shown = counts if len(counts) <= KINDS else counts[: KINDS - 1]
+    rest = len(suffixes) - sum(count for _, count in shown)
+    told = [f"{count:,} {one_line(suffix)}" for suffix, count in shown] + ([f"{rest:,} others"] if rest else [])
+    return f"no extractor: {', '.join(told)} ({counted(len(suffixes), 'file')})"
 
 
 def _listed(out: Output, label: str, lines: list[str]) -> None:

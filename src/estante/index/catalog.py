@@ -20,7 +20,7 @@ from estante.index.boundary import missing
 from estante.model import wire
 from estante.model.access import Scope
 from estante.model.content import Chunk, Document, Metadata, Span
-from estante.model.errors import CorruptShelf, EstanteError, FullDisk, LockedShelf, Unavailable
+from estante.model.errors import CorruptShelf, EstanteError, FullDisk, LockedShelf, QueryError, Unavailable
 from estante.model.ports import Deposit, LedgerRow, Listing
 
 PAGE: Final = 16_384
@@ -87,7 +87,7 @@ class Catalog:
         os.close(os.open(staged, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         catalog = cls(staged)
         with closing(catalog), catalog.mended():
-            connection = catalog.connection()
+            connection = catalog.connection(writing=True)
             connection.execute("PRAGMA journal_mode = DELETE")
             connection.executescript(f"BEGIN; {SCHEMA}")
             connection.executemany(
@@ -142,7 +142,8 @@ class Catalog:
                 return self._opened("mode=rw"), None
             except sqlite3.OperationalError as error:
                 # On a full disk there is no room for the log's index, and without a log there is no need of one.
-                if writing or alone is None or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_IOERR:
+                full = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
+                if writing or alone is None or not full:
                     raise
         # A log holds commits that the file does not: to pass it over would bring back what was deleted.
         return self._opened("mode=ro" if alone is None else "mode=ro&immutable=1"), alone
@@ -187,6 +188,10 @@ class Catalog:
             yield
         except sqlite3.DatabaseError as error:
             raise _told(error, self.path) from error
+        except UnicodeEncodeError as error:
+            raise QueryError(
+                "half a character (a lone surrogate) stands in no text here", hint="Leave it out."
+            ) from error
         except (zlib.error, json.JSONDecodeError, UnicodeDecodeError) as error:
             raise self.broken(str(error)) from error
 

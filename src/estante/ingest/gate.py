@@ -33,7 +33,7 @@ def admit(item: Item, draft: Draft, scope: Scope) -> Document:
     """
     _check_marks(draft)
     text, marks = canonicalise(draft.text, draft.marks)
-    if not text or text.isspace():
+    if not _visible(text):
         raise Unreadable("no text in it", hint="If it is a scan, run OCR on it first.")
     clean, redactions = scrub(text)
     hide = partial(hidden, values=telling_values(text, redactions))
@@ -53,6 +53,11 @@ def admit(item: Item, draft: Draft, scope: Scope) -> Document:
         metadata=_clean({**draft.metadata, **item.metadata}, hide),
         redactions=redactions,
     )
+
+
+def _visible(text: str) -> bool:
+    """Whether anything in it can be seen: a text of zero-width characters alone could never be found."""
+    return any(not char.isspace() and unicodedata.category(char) not in ("Cf", "Cc") for char in text)
 
 
 def identity(source: str, uri: str, part: str = "") -> str:

@@ -18,7 +18,7 @@ from estante.model.content import Document, Draft, Item, Metadata, Span, canonic
 from estante.model.errors import ContractBroken, SettingsError, Unreadable
 from estante.model.ports import Chunker, Extractor
 from estante.model.wire import plain
-from estante.security.scrub import DETECTORS_VERSION
+from estante.security.scrub import DETECTORS_VERSION, scrub
 
 PIPELINE_VERSION = "1"
 
@@ -68,7 +68,7 @@ class River:
             return Reading(digest, reason="it is too large for this machine's memory")
         if not documents:
             return Reading(digest, reason="no text in it")
-        return Reading(digest, documents, tuple(loss for draft in drafts for loss in draft.losses))
+        return Reading(digest, documents, tuple(scrub(loss)[0] for draft in drafts for loss in draft.losses))
 
     def _flow(self, item: Item, drafts: Sequence[Draft], scope: Scope) -> Iterator[Admitted]:
         for draft in drafts:
@@ -97,7 +97,7 @@ def chunker(name: str, options: dict[str, object]) -> Chunker:
         made: Chunker = kind(**options)
     except TypeError as error:
         raise SettingsError(
-            f"chunker {name!r}: {error}", hint="See the chunker's options in docs/reference."
+            f"chunker {name!r}: {error}", hint="Its options stand in docs/reference/settings.md."
         ) from error
     return made
 

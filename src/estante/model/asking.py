@@ -6,6 +6,7 @@ import html
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Final, Literal, overload
 
 from estante.model.access import Grant
@@ -66,8 +67,15 @@ class Query:
             raise QueryError(f"a query is a text, got {type(self.text).__name__}", hint="Pass a string.")
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= MAX_K:
             raise QueryError(f"k must be a whole number from 1 to {MAX_K:,}, got {self.k!r}", hint="Ask for k=10.")
-        if self.mode not in MODES:
-            raise QueryError(f"unknown mode {self.mode!r}", hint=f"Choose one of: {', '.join(MODES)}.")
+        refuse_mode(self.mode)
+
+
+def refuse_mode(mode: object) -> None:
+    """Raises ``QueryError`` with the nearest mode when there is none of this name."""
+    if mode not in MODES:
+        near = get_close_matches(str(mode), MODES, n=1)
+        meant = f"Did you mean {near[0]!r}? " if near else ""
+        raise QueryError(f"unknown mode {mode!r}", hint=f"{meant}Choose one of: {', '.join(MODES)}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,22 +190,53 @@ class Results(Sequence[Hit]):
         return "\n".join([head, *(f"  {hit!r}" for hit in self.hits)])
 
     def _repr_html_(self) -> str:
-        """A table for notebooks: every text escaped, matching words marked."""
-        rows = "".join(_row(hit) for hit in self.hits)
+        """A table for notebooks: every text escaped, matching words marked, long passages shortened around them."""
+        rows = "".join(_row(hit) for hit in self.hits) or '<tr><td colspan="5">nothing found</td></tr>'
         away = "".join(f"<p>{html.escape(s.name)}: {html.escape(s.reason)}</p>" for s in self.shelves if not s.ok)
         head = "<tr><th>#</th><th>score</th><th>document</th><th>passage</th><th>found by</th></tr>"
-        return f"<p><b>{html.escape(self.query)}</b></p>{away}<table>{head}{rows}</table>"
+        lacking = f"<p>no passage holds: {html.escape(', '.join(self.absent))}</p>" if self.absent else ""
+        return f"<p><b>{html.escape(self.query)}</b></p>{away}<table>{head}{rows}</table>{lacking}"
+
+
+SHOWN: Final = 600
+"""About as many characters of a passage are shown in a notebook."""
+
+LEGS: Final[Mapping[str, str]] = {"lexical": "words", "dense": "meaning"}
+"""What people call the legs."""
 
 
 def _row(hit: Hit) -> str:
-    passage = "".join(
-        f"<mark>{html.escape(piece)}</mark>" if matched else html.escape(piece) for piece, matched in hit.pieces()
-    )
     place = f"{hit.document_id}:{hit.span.start}-{hit.span.end}"
-    legs = ", ".join(f"{leg.name} {leg.rank}" for leg in hit.legs)
-    return (
-        f"<tr><td>{hit.rank}</td><td>{hit.score:.3f}</td>"
-        f"<td>{html.escape(hit.title)}<br><small>{html.escape(' › '.join(hit.chunk.trail))}<br>"
-        f"{html.escape(place)}</small></td>"
-        f'<td style="text-align:left;white-space:pre-wrap">{passage}</td><td>{html.escape(legs)}</td></tr>'
+    trail = " › ".join(hit.chunk.trail[1:] if hit.chunk.trail[:1] == (hit.title,) else hit.chunk.trail)
+    small = "<br>".join(html.escape(line) for line in (trail, place, hit.chunk.locator) if line)
+    legs = ", ".join(f"{LEGS.get(leg.name, leg.name)} {leg.rank}" for leg in hit.legs)
+    cells = (
+        ("", f"{hit.rank}"),
+        ("", f"{hit.score:.3f}"),
+        ("text-align:left;", f"{html.escape(hit.title)}<br><small>{small}</small>"),
+        ("text-align:left;white-space:pre-wrap;", "".join(_shortened(hit))),
+        ("", html.escape(legs)),
     )
+    return f"<tr>{''.join(f'<td style={_quoted(style)}>{cell}</td>' for style, cell in cells)}</tr>"
+
+
+def _quoted(style: str) -> str:
+    return f'"{style}vertical-align:top"'
+
+
+def _shortened(hit: Hit) -> Iterator[str]:
+    """The passage, or a part of it around its first matches, with ``…`` where something is left out."""
+    length = len(hit.span)
+    first = hit.matches[0].start - hit.span.start if hit.matches else 0
+    start = max(min(first - SHOWN // 4, length - SHOWN), 0) if length > SHOWN else 0
+    end = min(start + SHOWN, length)
+    if start:
+        yield "…"
+    at = 0
+    for piece, matched in hit.pieces():
+        part = html.escape(piece[max(start - at, 0) : max(end - at, 0)])
+        if part:
+            yield f"<mark>{part}</mark>" if matched else part
+        at += len(piece)
+    if end < length:
+        yield "…"

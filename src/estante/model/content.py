@@ -148,6 +148,9 @@ class Document:
         object.__setattr__(self, "_places", tuple(m for m in self.marks if m.kind in PLACES))
         object.__setattr__(self, "_lines", tuple(m for m in self.marks if m.kind == LINE))
 
+    def __repr__(self) -> str:
+        return f"<Document {self.id!r} {_short(self.title)!r}: {len(self.text):,} characters>"
+
     def cut(self, index: int, span: Span) -> Chunk:
         """The only way to a chunk: ``chunk.text`` is ``text[span.start:span.end]``, its scope is this one's."""
         if span.end > len(self.text):
@@ -214,6 +217,16 @@ class Chunk:
     locator: str
     language: str
     metadata: Metadata
+
+    def __repr__(self) -> str:
+        where = f"{self.document_id}:{self.span.start}-{self.span.end}"
+        return f"<Chunk {self.id!r} {where} {_short(self.text)!r}>"
+
+
+def _short(text: str) -> str:
+    """The beginning of a text on one line, for people."""
+    text = " ".join(text[:400].split())
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def chunk_id(document_id: str, index: int) -> str:

@@ -308,6 +308,11 @@ class Outcome:
     seconds: float = field(default=0.0, compare=False)
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        counts = f"added={self.added}, changed={self.changed}, unchanged={self.unchanged}, removed={self.removed}"
+        made = f"chunks={self.chunks}, masked={self.masked}, seconds={self.seconds:.2f}"
+        return f"Outcome({counts}, skipped={self.skipped!r}, {made}, notes={self.notes!r})"
+
 
 class Progress(Protocol):
     """Hears how far a long job is."""

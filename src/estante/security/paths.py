@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -204,3 +205,11 @@ def _denied(path: Path) -> Iterator[None]:
         raise Denied(
             f"{path} cannot be used in private: {error.strerror}", hint="It must be yours, and not a link."
         ) from error
+
+
+def shown(path: str) -> str:
+    """A path as people and uris see it: NFC, each undecodable byte as ``%XX``."""
+    if any("\ud800" <= char <= "\udfff" for char in path):
+        path = "".join(f"%{ord(char) & 0xFF:02X}" if "\udc80" <= char <= "\udcff" else char for char in path)
+        path = path.encode("utf-8", "replace").decode("utf-8")
+    return unicodedata.normalize("NFC", path)

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, cast
 
 from estante.index.encoding import ENCODERS, blend_of
 from estante.index.engine import Engine
 from estante.index.storing import STORES
+from estante.ingest.chunking import CHUNKERS
 from estante.ingest.pipeline import River, chunker
 from estante.model.asking import Mode
-from estante.model.errors import CorruptShelf, EstanteError, NameTaken, NotFound, SettingsError, Unavailable
+from estante.model.errors import (
+    CorruptShelf,
+    EstanteError,
+    NameTaken,
+    NotFound,
+    SettingsError,
+    Unavailable,
+    UnknownName,
+)
 from estante.model.ports import Encoder, Outcome, Store
 from estante.security import principals
 from estante.shelf.bookcase import Bookcase
@@ -42,7 +53,7 @@ def create(home: str | os.PathLike[str], settings: Settings | None = None) -> Bo
     shelves = {PRIVATE: settings.private, SHARED: settings.shared}
     there = {name: one for name, one in shelves.items() if (one.path / "catalog.sqlite").exists()}
     if len(there) == len(shelves) or any(_used(settings, name, one) for name, one in there.items()):
-        raise NameTaken(f"there is a bookcase at {root} already", hint="Open it instead: estante.open, or estante add.")
+        raise NameTaken(f"there is a bookcase at {root} already", hint="Open it: estante.open(...)")
     try:
         root.mkdir(parents=True, exist_ok=True)
         (root / FOLDER).mkdir(mode=0o700, exist_ok=True)
@@ -193,9 +204,29 @@ def _settled(settings: Settings) -> Sequence[Known]:
 
 
 def _parts(settings: Settings) -> _Parts:
+    _refuse_options(settings, "encoder", ENCODERS.load(settings.encoder.use), settings.encoder)
     encoder: Encoder = _made("encoder", ENCODERS.load(settings.encoder.use), settings.encoder)
+    _refuse_options(settings, "chunker", CHUNKERS.load(settings.chunker.use), settings.chunker)
     cutter = chunker(settings.chunker.use, dict(settings.chunker.options))
     return _Parts(Engine(encoder, blend_of(settings.encoder.use)), River(cutter, dict(settings.extractors)))
+
+
+def _refuse_options(settings: Settings, family: str, kind: Any, chosen: PluginSettings) -> None:
+    """Raises ``UnknownName`` for the first option that a plug-in does not have, with those that it has."""
+    try:
+        parameters = inspect.signature(kind).parameters.values()
+    except (TypeError, ValueError):  # Not every callable tells what it takes.
+        return
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
+        return
+    known = [one.name for one in parameters if one.kind is not inspect.Parameter.VAR_POSITIONAL]
+    for name in chosen.options:
+        if name not in known:
+            origin = next((row.origin for row in settings.rows if row.key == f"{family}.{name}"), "settings")
+            near = get_close_matches(name, known, n=1)
+            meant = f"Did you mean {near[0]!r}? " if near else ""
+            hint = f"{meant}Known: {', '.join(known)}." if known else "It has no options; leave the key out."
+            raise UnknownName(f"{origin}: [{family}] {name}: the {family} {chosen.use!r} has no such option", hint=hint)
 
 
 def _made(family: str, kind: Any, chosen: PluginSettings) -> Any:

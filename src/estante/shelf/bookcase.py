@@ -18,10 +18,12 @@ from estante.ingest.pipeline import River, clean_metadata, text_item
 from estante.model.access import Claim, Grant
 from estante.model.asking import Mode, Query, Results, Where
 from estante.model.content import Document, Item, Metadata, Span
-from estante.model.errors import EstanteError, NotFound, SettingsError, Unavailable
+from estante.model.errors import EstanteError, NotFound, NotSignedIn, SettingsError, Unavailable
 from estante.model.ports import Entry, Listing, Outcome, Progress, Skipped, Store, View
+from estante.model.wire import readers_from_text
 from estante.shelf.local import Shelves
-from estante.shelf.shelving import Shelving
+from estante.shelf.moves import MOVING, Moves
+from estante.shelf.shelving import Shelving, ledger_key
 from estante.shelf.sources import Known, Sources, pattern, readers_of
 
 SOURCES: Final = "sources"
@@ -113,9 +115,7 @@ class Bookcase:
         there, before anything is touched.
         """
         self._refuse_closed()
-        if isinstance(readers, str):
-            raise SettingsError("readers is a list of keys, got a text", hint='For example readers=["*"].')
-        kept = None if readers is None else tuple(readers)
+        kept = _keys(readers)
         if isinstance(what, Mapping):
             return self._add_texts(what, metadata or {}, kept, format, progress)
         options = {
@@ -129,7 +129,7 @@ class Bookcase:
 
     def _add_paths(self, paths: list[Path], options: Mapping[str, object], progress: Progress | None) -> Outcome:
         started = time.perf_counter()
-        with self._shelves.writing("add"):
+        with self._writing("add"):
             sources = before = self._sources()
             meant: list[tuple[str, str]] = []
             for path in paths:
@@ -198,14 +198,16 @@ class Bookcase:
             for key, text in texts.items():
                 yield text_item(key, text, claims, cleaned.get(key, {}))
 
-        with self._shelves.writing("add"):
+        with self._writing("add"):
             work = self._shelving(progress)
             work.run("", items, only=list(texts), extractor=format)
         outcome = work.outcome(time.perf_counter() - started)
         if len(texts) == 1 and outcome.skipped:
             raise SettingsError(
                 f"the text {outcome.skipped[0].uri!r} was not added: {outcome.skipped[0].reason}",
-                hint="A text needs an id of its own and at least one printable character.",
+                hint="A text needs an id of its own and at least one printable character."
+                if format == "plain"
+                else f"It was read with format={format!r}; leave format out for a plain text.",
             )
         return outcome
 
@@ -217,7 +219,7 @@ class Bookcase:
         """
         self._refuse_closed()
         started = time.perf_counter()
-        with self._shelves.writing("refresh"):
+        with self._writing("refresh"):
             sources = self._sources()
             self._shelves.private.remember(SOURCES, sources.to_text())
             work = self._shelving(progress)
@@ -235,6 +237,30 @@ class Bookcase:
         """Sources that brought documents once and that nobody describes now."""
         brought = {source for source, _ in self._shelves.ledger() if source}
         return sorted(name for name in brought if name not in sources)
+
+    @contextmanager
+    def _writing(self, purpose: str) -> Iterator[None]:
+        """Holds the writer's place at both shelves, and first ends what a stopped writer had begun to move."""
+        with self._shelves.writing(purpose):
+            self._end_moves()
+            yield
+
+    def _end_moves(self) -> None:
+        with self._shelves.private.view() as view:
+            told = view.recall(MOVING)
+        if not told:
+            return
+        moves = Moves.from_text(told)
+        with self._shelves.shared.view() as view:
+            arrived = [key for key in moves.opening if key in view.ledger(key[0], [key[1]])]
+        if arrived:
+            self._shelves.private.drop(arrived)
+        for one in moves.closing:
+            if not self._shelves.ledger("", [ledger_key(one.id)]):
+                claim = Claim(readers_from_text(one.readers), "its readers when it was moved")
+                item = text_item(one.id, one.text, (claim,), one.metadata)
+                self._shelving(None).run("", [item].copy, only=[one.id], extractor=one.format)
+        self._shelves.private.remember(MOVING, "")
 
     def _shelving(self, progress: Progress | None) -> Shelving:
         return Shelving(self._shelves, self._river, self._engine, self._tenant, self._now(), progress)
@@ -263,30 +289,41 @@ class Bookcase:
         started = time.perf_counter()
         query = Query(
             text=text,
-            grant=asker or self._owner,
+            grant=self._asker(asker),
             k=self._k if k is None else k,
-            mode=mode or self._mode,
+            mode=self._mode if mode is None else mode,
             where=filters.accept(where),
         )
         found = self._engine.search(query, self._shelves.named())
         return replace(found, took_ms=(time.perf_counter() - started) * 1e3)
 
+    def _asker(self, asker: Grant | None) -> Grant:
+        """The grant to ask with: the owner's when none is given. Anything else that is no grant is no asker."""
+        if asker is None:
+            return self._owner
+        if not isinstance(asker, Grant):
+            raise NotSignedIn(
+                f"an asker is a Grant, got a {type(asker).__name__}",
+                hint="Make one with estante.security.principals.reader, or leave it out to ask as the owner.",
+            )
+        return asker
+
     def document(self, document_id: str, *, asker: Grant | None = None) -> Document:
         """A document whole. Raises ``NotFound`` when it is absent or not the asker's to read."""
         with self._holding(document_id, asker) as (_, view, known):
-            return view.document(known, asker or self._owner)
+            return view.document(known, self._asker(asker))
 
     def text(
         self, document_id: str, start: int = 0, end: int | None = None, *, asker: Grant | None = None
     ) -> tuple[int, int, str]:
         """Exactly the characters ``[start, end)`` of a document, with their bounds; nothing else is read."""
         with self._holding(document_id, asker) as (_, view, known):
-            return view.slice(known, start, end, asker or self._owner)
+            return view.slice(known, start, end, self._asker(asker))
 
     def spans(self, document_id: str, *, asker: Grant | None = None) -> tuple[Span, ...]:
         """The spans of a document's chunks, in order."""
         with self._holding(document_id, asker) as (_, view, known):
-            return view.spans(known, asker or self._owner)
+            return view.spans(known, self._asker(asker))
 
     def documents(
         self, where: Where | Mapping[str, object] | None = None, *, asker: Grant | None = None
@@ -294,11 +331,12 @@ class Bookcase:
         """The documents that the asker may read, by id."""
         self._refuse_closed()
         parsed = filters.accept(where)
-        found: list[Listing] = []
+        found: dict[str, Listing] = {}
         for store in self._shelves.named().values():
             with store.view() as view:
-                found += view.listings(asker or self._owner, parsed)
-        return sorted(found, key=lambda one: one.document_id)
+                # The shared shelf comes first: of a text on its way the narrower listing is the true one.
+                found.update((one.document_id, one) for one in view.listings(self._asker(asker), parsed))
+        return [found[key] for key in sorted(found)]
 
     @contextmanager
     def _holding(self, document_id: str, asker: Grant | None) -> Iterator[tuple[Store, View, str]]:
@@ -309,12 +347,11 @@ class Bookcase:
         """
         self._refuse_closed()
         absent: NotFound | None = None
-        folded = unicodedata.normalize("NFC", document_id.casefold())
-        for known in dict.fromkeys((document_id, folded)):
+        for known in _spellings(document_id):
             for store in self._shelves.named().values():
                 with store.view() as view:
                     try:
-                        view.slice(known, 0, 0, asker or self._owner)
+                        view.slice(known, 0, 0, self._asker(asker))
                     except NotFound as error:
                         absent = absent or error
                         continue
@@ -331,7 +368,7 @@ class Bookcase:
         """
         self._refuse_closed()
         clean = clean_metadata(metadata)
-        with self._shelves.writing("update"):
+        with self._writing("update"):
             with self._holding(document_id, None) as (store, view, known):
                 before = view.document(known, self._owner).metadata if merge else {}
             merged = {key: value for key, value in {**before, **clean}.items() if value is not None}
@@ -345,7 +382,7 @@ class Bookcase:
         """
         self._refuse_closed()
         wanted = [one for some in document_ids for one in ([some] if isinstance(some, str) else list(some))]
-        with self._shelves.writing("delete"):
+        with self._writing("delete"):
             gone: dict[Store, list[tuple[str, str]]] = {}
             for document_id in wanted:
                 with self._holding(document_id, None) as (store, view, known):
@@ -361,7 +398,7 @@ class Bookcase:
     def remove_source(self, name: str) -> int:
         """Forgets a source and takes away all that it brought; returns how many documents went."""
         self._refuse_closed()
-        with self._shelves.writing("remove"):
+        with self._writing("remove"):
             sources = self._sources()
             orphans = {one.casefold(): one for one in self._orphans(sources)}
             if name.casefold() in orphans:
@@ -371,15 +408,17 @@ class Bookcase:
                 raise SettingsError(
                     f"the source {name!r} is described in the settings", hint="Take it out of estante.toml first."
                 )
+            # The documents first: whatever stops this, the source is still known and the same command goes on.
+            gone = self._shelving(None).forget(known.name)
             self._shelves.private.remember(SOURCES, sources.without(known.name).to_text())
-            return self._shelving(None).forget(known.name)
+            return gone
 
     # --- care ----------------------------------------------------------------------------------------------------
 
     def compact(self) -> None:
         """Gives back the room of what was replaced or deleted. Answers stay the same to the last bit."""
         self._refuse_closed()
-        with self._shelves.writing("compact"):
+        with self._writing("compact"):
             for store in self._shelves.named().values():
                 store.compact()
 
@@ -398,7 +437,7 @@ class Bookcase:
             done += 1
             return self._engine.entries([(document, spans)])[0]
 
-        with self._shelves.writing("rebuild"):
+        with self._writing("rebuild"):
             for store in self._shelves.named().values():
                 store.rebuild(make, self._engine.identity)
         return done
@@ -493,6 +532,38 @@ def _patterns(patterns: Iterable[str]) -> tuple[str, ...]:
 
 def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
+
+
+def _spellings(document_id: object) -> list[str]:
+    """The forms under which a document of this id may stand: as given, composed, and without letter case."""
+    if not isinstance(document_id, str):
+        raise SettingsError(f"a document's id is a text, got a {type(document_id).__name__}", hint="Pass its id.")
+    if any("\ud800" <= char <= "\udfff" for char in document_id):
+        return []  # Half a character stands in no id.
+    composed = unicodedata.normalize("NFC", document_id)
+    return list(dict.fromkeys((document_id, composed, unicodedata.normalize("NFC", composed.casefold()))))
+
+
+def _keys(readers: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Reader keys as given, checked: one doubtful key must not open or close a text by accident."""
+    if readers is None:
+        return None
+    if isinstance(readers, str) or not isinstance(readers, Iterable):
+        raise SettingsError(f"readers is a list of keys, got {_kind_of(readers)}", hint='For example readers=["*"].')
+    keys = tuple(readers)
+    for key in keys:
+        if not isinstance(key, str) or not key.strip() or any("\ud800" <= char <= "\udfff" for char in key):
+            raise SettingsError(f"a reader key is a non-empty text, got {key!r}", hint='For example ["finance"].')
+    if "*" in keys and len(set(keys)) > 1:
+        raise SettingsError(
+            '"*" is everyone in the tenant, so other keys beside it say something else',
+            hint='Write readers=["*"] to share it, or the keys alone.',
+        )
+    return keys
+
+
+def _kind_of(value: object) -> str:
+    return "a text" if isinstance(value, str) else f"a {type(value).__name__}"
 
 
 def _readers_told(before: Sources, after: Sources, meant: set[str], readers: object) -> list[str]:

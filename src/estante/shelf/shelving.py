@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,9 +15,12 @@ from estante.model.access import Claim, Scope, meet
 from estante.model.content import Document, Item
 from estante.model.errors import EstanteError, NameTaken, NotFound
 from estante.model.ports import Deposit, Entry, LedgerRow, Outcome, Progress, Skipped
-from estante.model.wire import readers_from_text, readers_to_text
+from estante.model.wire import plain, readers_from_text, readers_to_text
+from estante.security.principals import owner
 from estante.security.resolver import resolve
-from estante.shelf.local import Shelves
+from estante.security.scrub import scrub
+from estante.shelf.local import PRIVATE, SHARED, Shelves
+from estante.shelf.moves import MOVING, Moves, MovingText
 
 BATCH_ITEMS: Final = 1_024
 BATCH_CHUNKS: Final = 2_048
@@ -97,10 +101,10 @@ class Shelving:
         few. ``listing`` may be called twice and is not kept.
         """
         self._extractor = extractor
-        ledger = self.shelves.ledger(source, only)
+        ledger = self.shelves.ledger(source, None if only is None else [ledger_key(uri) for uri in only])
         total: int | None = None
         if covers is not None:
-            present = {item.uri for item in listing()}
+            present = {ledger_key(item.uri) for item in listing()}
             total = len(present)
             # What is listed but cannot be read now may be readable tomorrow: what it brought before stays.
             folders = tuple(uri for uri in present if uri.endswith("/"))
@@ -112,11 +116,12 @@ class Shelving:
             self._prune(gone)
         self._done = 0
         for item in listing():
-            self._tell(total, item.uri)
+            key = ledger_key(item.uri)
+            self._tell(total, key)
             if isinstance(item, Skipped):
-                self._leave(source, item, claims, ledger)
+                self._leave(source, Skipped(key, scrub(item.reason)[0]), claims, ledger)
             else:
-                self._take(item, ledger.get((item.source, item.uri), {}))
+                self._take(item, key, ledger.get((item.source, key), {}))
         self.flush()
         return self._done
 
@@ -160,7 +165,7 @@ class Shelving:
             self.progress(self._done, total, what)
         self._done += 1
 
-    def _take(self, item: Item, known: dict[str, LedgerRow]) -> None:
+    def _take(self, item: Item, key: str, known: dict[str, LedgerRow]) -> None:
         """Reads an item if it is new or changed."""
         scope = resolve(item, self.tenant)
         shelf, _ = self.shelves.of(scope)
@@ -169,35 +174,39 @@ class Shelving:
             row = None
         settled = row is not None and row.recipe == self.river.recipe(item, self._extractor)
         if row is not None and settled and row.revision == item.revision:
-            self._unchanged(item, row)
+            self._unchanged(key, row)
             return
         try:
             data = item.read()
         except EstanteError as error:
-            self._keep(Skipped(item.uri, error.message), {(item.source, item.uri): known}, scope)
+            self._keep(Skipped(key, error.message), {(item.source, key): known}, scope)
             return
         reading = self.river.read(item, data, scope, self._extractor)
         if row is not None and settled and row.digest == reading.digest:
-            self._batch.revisions.setdefault(shelf, []).append((item.source, item.uri, item.revision))
-            self._unchanged(item, row)
+            self._batch.revisions.setdefault(shelf, []).append((item.source, key, item.revision))
+            self._unchanged(key, row)
         elif reading.reason and row is not None and row.documents:
             # A file that is broken for a moment must not cost what was read of it before; it is tried again.
-            self.skipped.append(Skipped(item.uri, f"{reading.reason}; its earlier text is kept"))
+            self.skipped.append(Skipped(key, f"{reading.reason}; its earlier text is kept"))
         else:
             if reading.reason:
-                self.skipped.append(Skipped(item.uri, reading.reason))
+                self.skipped.append(Skipped(key, reading.reason))
             self._batch.put(item, scope, reading, frozenset(known))
         if self._batch.full():
             self.flush()
 
-    def _unchanged(self, item: Item, row: LedgerRow) -> None:
+    def _unchanged(self, key: str, row: LedgerRow) -> None:
         if row.reason:
-            self.skipped.append(Skipped(item.uri, row.reason))
+            self.skipped.append(Skipped(key, row.reason))
         else:
             self.unchanged += 1
 
     def flush(self) -> None:
-        """Commits what waits: first takes every text off the shelf it must leave, then puts it on its own."""
+        """Commits what waits.
+
+        A text that is for fewer readers now leaves the wider shelf first; one that is for more comes to the wider
+        shelf first. What moves is noted before, so a stop in between costs nothing (see ``moves``).
+        """
         batch, self._batch = self._batch, _Batch()
         for name, revisions in batch.revisions.items():
             self.shelves.named()[name].touch(revisions)
@@ -205,26 +214,49 @@ class Shelving:
             return
         entries = iter(self.engine.entries([pair for _, _, reading, _ in batch.readings for pair in reading.documents]))
         deposits: dict[str, list[Deposit]] = {}
-        leaving: dict[str, list[tuple[str, str]]] = {}
+        leaving: dict[str, list[tuple[str, str]]] = {SHARED: [], PRIVATE: []}
         for item, scope, reading, known in batch.readings:
             shelf = self.shelves.of(scope)[0]
             documents = tuple((document, next(entries)) for document, _ in reading.documents)
             deposits.setdefault(shelf, []).append(self._deposit(item, reading, documents))
             for other in known - {shelf}:
-                leaving.setdefault(other, []).append((item.source, item.uri))
-        for name, keys in sorted(leaving.items()):
-            self.shelves.named()[name].drop(keys)
+                leaving[other].append((item.source, ledger_key(item.uri)))
+        moving = any(leaving.values())
+        if moving:
+            self.shelves.private.remember(MOVING, self._moves(batch, leaving).to_text())
+        if leaving[SHARED]:
+            self.shelves.shared.drop(leaving[SHARED])
         refused: set[tuple[str, str]] = set()
         for name, some in sorted(deposits.items()):
             refused |= self._put(name, some)
+        if leaving[PRIVATE]:
+            self.shelves.private.drop([key for key in leaving[PRIVATE] if key not in refused])
+        if moving:
+            self.shelves.private.remember(MOVING, "")
         self._count(batch, refused)
+
+    def _moves(self, batch: _Batch, leaving: Mapping[str, Sequence[tuple[str, str]]]) -> Moves:
+        """What moves, with the texts that could not be read again from any source."""
+        closing = set(leaving[SHARED])
+        texts = tuple(
+            MovingText(
+                item.uri,
+                "".join(document.text for document, _ in reading.documents),
+                plain(reading.documents[0][0].metadata),
+                readers_to_text(scope.readers),
+                self._extractor or "plain",
+            )
+            for item, scope, reading, _ in batch.readings
+            if not item.source and reading.documents and (item.source, ledger_key(item.uri)) in closing
+        )
+        return Moves(tuple(leaving[PRIVATE]), texts)
 
     def _deposit(
         self, item: Item, reading: Reading, documents: tuple[tuple[Document, tuple[Entry, ...]], ...]
     ) -> Deposit:
         return Deposit(
             source=item.source,
-            item=item.uri,
+            item=ledger_key(item.uri),
             revision=item.revision,
             digest=reading.digest,
             recipe=self.river.recipe(item, self._extractor),
@@ -264,13 +296,14 @@ class Shelving:
                     for deposit in deposits:
                         for document, _ in deposit.documents:
                             with suppress(NotFound):
-                                view.entries(document.id)
-                                found.add(document.id)
+                                # The same item on its way to another shelf is no second document.
+                                if view.item_of(document.id, owner(self.tenant)) != (deposit.source, deposit.item):
+                                    found.add(document.id)
         return found
 
     def _count(self, batch: _Batch, refused: set[tuple[str, str]]) -> None:
         for item, _, reading, known in batch.readings:
-            if reading.reason or (item.source, item.uri) in refused:
+            if reading.reason or (item.source, ledger_key(item.uri)) in refused:
                 continue
             if known:
                 self.changed += 1
@@ -287,6 +320,14 @@ class Shelving:
             if mine:
                 store.drop(mine)
         self.removed += sum(1 for rows in gone.values() if any(row.documents for row in rows.values()))
+
+
+def ledger_key(uri: str) -> str:
+    """The name under which an item is remembered: its uri without secrets, told apart from others so masked."""
+    clean, redactions = scrub(uri)
+    if not redactions or uri.endswith("/"):
+        return clean
+    return f"{clean}~{hashlib.sha256(uri.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
 
 
 def _same_readers(row: LedgerRow, scope: Scope) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -15,6 +14,8 @@ from estante.model.access import ANYONE, Claim, Readers
 from estante.model.content import Item
 from estante.model.errors import NotFound, SettingsError
 from estante.model.ports import Skipped, Source
+from estante.security.paths import shown
+from estante.security.scrub import scrub
 
 MAX_BYTES: Final = 200_000_000
 
@@ -33,6 +34,9 @@ class Known:
     max_bytes: int = MAX_BYTES
     metadata: str = "{}"
     by_hand: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", scrub(shown(self.name))[0])
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -129,7 +133,8 @@ class Sources:
 
     def to_text(self) -> str:
         """Those added by hand, to be remembered."""
-        return json.dumps([asdict(one) for one in self.known if one.by_hand], ensure_ascii=False)
+        # Undecodable bytes of a path are half characters, which only escapes can carry.
+        return json.dumps([asdict(one) for one in self.known if one.by_hand])
 
     def find(self, name: str) -> Known:
         """The source of this name. Raises ``NotFound``."""
@@ -157,7 +162,7 @@ class Sources:
             if one.files is None and (path == root or root in path.parents):
                 inside = "" if path == root else path.relative_to(root).as_posix()
                 if best is None or len(root.parts) > len(best[0].place.parts):
-                    best = (one, unicodedata.normalize("NFC", inside))
+                    best = (one, shown(inside))
         return best
 
     def parts(self, whole: Known) -> list[str]:
@@ -170,7 +175,7 @@ class Sources:
                 found.add(one.place.relative_to(whole.place).as_posix() + ("/" if one.place.is_dir() else ""))
             elif one.files is not None and one.name != whole.name and whole.place in (one.place, *one.place.parents):
                 found |= {(one.place / file).relative_to(whole.place).as_posix() for file in one.files}
-        return sorted(unicodedata.normalize("NFC", path) for path in found)
+        return sorted(map(shown, found))
 
     def owns(self, one: Known) -> Callable[[str], bool]:
         """Whether a source still has an item that it brought: not when it now stands in a source of its own."""
@@ -182,9 +187,15 @@ class Sources:
 
     def adding(self, path: Path, options: Mapping[str, Any]) -> tuple[Sources, Known, str]:
         """With a path added: the sources, the one that now holds it, and the part of it that was meant."""
-        path = Path(path).resolve()
-        if not path.exists():
-            raise NotFound(f"there is no file or folder {str(path)!r}", hint="Check the path.")
+        try:
+            path = Path(path).resolve()
+            there = path.exists()
+        except (ValueError, OSError, RuntimeError) as error:  # A NUL in it, a name too long, links in a ring.
+            raise SettingsError(
+                f"{shown(str(path))[:80]!r} is no path: {scrub(str(error))[0][:120]}", hint="Check the path."
+            ) from error
+        if not there:
+            raise NotFound(f"there is no file or folder {shown(str(path))!r}", hint="Check the path.")
         held = self._named(options["name"], path) if options.get("name") else self.holding(path)
         self._refuse_many(path, options)
         if held is not None:
@@ -231,7 +242,7 @@ class Sources:
 
     def _new_file(self, path: Path, options: Mapping[str, Any]) -> tuple[Sources, Known, str]:
         """A file. It joins the files of its folder that were added in the same way, and leaves those it was with."""
-        file, folder = unicodedata.normalize("NFC", path.name), path.parent
+        file, folder = shown(path.name), path.parent
         holder = next((one for one in self._files_in(folder) if file in (one.files or ())), None)
         fresh = Known(name=_spelt(options.get("name") or folder.name), root=str(folder))
         wanted = _changed(holder or fresh, options)
@@ -263,7 +274,7 @@ class Sources:
 
 
 def _spelt(name: str) -> str:
-    return unicodedata.normalize("NFC", name).replace("/", "-").strip() or "files"
+    return scrub(shown(name))[0].replace("/", "-").strip() or "files"
 
 
 def _alike(one: Known, other: Known) -> bool:

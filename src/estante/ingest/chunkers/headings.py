@@ -57,14 +57,19 @@ class _Section(NamedTuple):
 
 
 class HeadingsChunker:
-    """Sections of at most ``max_chars`` characters; those below ``min_chars`` join a neighbour where they may."""
+    """Sections of at most ``max_chars`` characters; those below ``min_chars`` join a neighbour where they may.
 
-    def __init__(self, max_chars: int = 1600, min_chars: int = 200) -> None:
-        for name, value in (("max_chars", max_chars), ("min_chars", min_chars)):
+    Without ``min_chars`` it is 200, or an eighth of ``max_chars`` where that is less.
+    """
+
+    def __init__(self, max_chars: int = 1600, min_chars: int | None = None) -> None:
+        for name, value in (("max_chars", max_chars), ("min_chars", 0 if min_chars is None else min_chars)):
             if isinstance(value, bool) or not isinstance(value, int):
                 raise SettingsError(f"{name} must be a whole number, got {value!r}", hint=f"Set {name} to a number.")
         if max_chars < 1:
             raise SettingsError(f"max_chars must be at least 1, got {max_chars}", hint="1600 is a good size.")
+        if min_chars is None:
+            min_chars = min(200, max_chars // 8)
         if not 0 <= min_chars <= max_chars:
             raise SettingsError(
                 f"min_chars must be from 0 to max_chars = {max_chars}, got {min_chars}", hint="200 is a good size."

@@ -18,7 +18,7 @@ from estante.model.access import Claim
 from estante.model.content import Item
 from estante.model.errors import EstanteError, SettingsError
 from estante.model.ports import Skipped
-from estante.security.paths import read_file, resolve_inside
+from estante.security.paths import read_file, resolve_inside, shown
 
 IGNORE_FILE: Final = ".estanteignore"
 MAX_BYTES: Final = 200_000_000
@@ -70,7 +70,7 @@ class FolderSource:
         root = Path(os.path.realpath(self.root))
         if root.is_file():
             # Known by the name that was given: a link keeps it when its target changes.
-            uri = _shown(os.path.basename(os.path.abspath(self.root)))
+            uri = shown(os.path.basename(os.path.abspath(self.root)))
             yield self._item(_File(uri, root.name, root.stat()), root.parent)
             return
         try:
@@ -209,7 +209,7 @@ class _Walk:
         if not stat.S_ISREG(status.st_mode):
             return Skipped(name.uri, f"a link to {_kind(status.st_mode)}")
         parts = target.split(os.sep)
-        uri = "/".join(_shown(part) for part in parts)
+        uri = "/".join(shown(part) for part in parts)
         if self._left_out(uri) or self._in_excluded(uri):
             return Skipped(name.uri, "a link to a file that the patterns leave out")
         if not any(part.startswith(".") for part in parts) and self.known(uri):
@@ -224,8 +224,13 @@ class _Walk:
     def _once(self, file: _File) -> _File | Skipped:
         """The file, unless an earlier one has its identity."""
         identity = unicodedata.normalize("NFC", file.uri.casefold())
-        if identity in self.seen:
-            return Skipped(file.uri, f"same identity as {self.seen[identity]}")
+        other = self.seen.get(identity)
+        if other == file.uri:
+            return Skipped(file.uri, f"same identity as {other}")
+        if other is not None:
+            return Skipped(
+                file.uri, f"its name differs from {other!r} only in letter case, which ids ignore: rename one of them"
+            )
         self.seen[identity] = file.uri
         return file
 
@@ -244,18 +249,10 @@ def _name(entry: os.DirEntry[str], path: str, uri: str) -> _Name:
         directory = entry.is_dir(follow_symlinks=False) and not _is_link(entry.stat(follow_symlinks=False))
     except OSError:
         directory = False
-    shown = _shown(entry.name)
-    whole = f"{uri}/{shown}" if uri else shown
+    name = shown(entry.name)
+    whole = f"{uri}/{name}" if uri else name
     real = os.path.join(path, entry.name)
-    return _Name(f"{shown}/" if directory else shown, whole, real, entry, directory)
-
-
-def _shown(name: str) -> str:
-    """The name for a uri: NFC, each undecodable byte as ``%XX``."""
-    if any("\ud800" <= char <= "\udfff" for char in name):
-        name = "".join(f"%{ord(char) & 0xFF:02X}" if "\udc80" <= char <= "\udcff" else char for char in name)
-        name = name.encode("utf-8", "replace").decode("utf-8")
-    return unicodedata.normalize("NFC", name)
+    return _Name(f"{name}/" if directory else name, whole, real, entry, directory)
 
 
 def _is_link(status: os.stat_result) -> bool:

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -16,7 +17,9 @@ from estante.index.catalog import CUTS, PAGE, Catalog, DocumentRow, row_crc
 from estante.model.content import Mark, Span
 from estante.model.errors import CorruptShelf, FullDisk, NotFound, Unavailable
 from estante.model.ports import Store
+from estante.security import principals
 from tests.index.building import OWNER, deposit, document, entries, store, stored, vector
+from tests.parts import bookcase
 
 
 @pytest.fixture
@@ -309,3 +312,14 @@ def test_the_columns_of_a_row_are_those_of_the_table(plain: Catalog) -> None:
 
 def test_the_catalog_is_its_owners_alone(plain: Catalog, tmp_path: Path) -> None:
     assert (tmp_path / "catalog.sqlite").stat().st_mode & 0o077 == 0
+
+
+def test_readers_that_were_edited_from_outside_open_nothing(tmp_path: Path) -> None:
+    with bookcase(tmp_path / "case") as case:
+        case.add({"a": "zebra"}, readers=["board"])
+    path = tmp_path / "case" / "private" / "catalog.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE scopes SET readers = '*'")
+
+    with bookcase(tmp_path / "case") as case, pytest.raises(CorruptShelf, match="scope"):
+        case.search("zebra", asker=principals.reader("acme", [], "someone"))

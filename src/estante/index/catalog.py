@@ -32,7 +32,8 @@ Broken = Callable[[str], Exception]
 
 SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE scopes (scope INTEGER PRIMARY KEY, tenant TEXT NOT NULL, readers TEXT NOT NULL, UNIQUE (tenant, readers));
+CREATE TABLE scopes (scope INTEGER PRIMARY KEY, tenant TEXT NOT NULL, readers TEXT NOT NULL, crc INTEGER NOT NULL,
+    UNIQUE (tenant, readers));
 CREATE TABLE documents (
     doc INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, uri TEXT NOT NULL, source TEXT NOT NULL,
     item TEXT NOT NULL, title TEXT NOT NULL, language TEXT NOT NULL, media_type TEXT NOT NULL,
@@ -282,17 +283,19 @@ def _told(error: sqlite3.DatabaseError, path: Path) -> EstanteError:
 class Scopes:
     """The scopes of a shelf and their numbers."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.by_number = {
-            int(number): Scope(tenant, wire.readers_from_text(readers))
-            for number, tenant, readers in connection.execute("SELECT scope, tenant, readers FROM scopes")
-        }
+    def __init__(self, connection: sqlite3.Connection, broken: Broken) -> None:
+        self.by_number: dict[int, Scope] = {}
+        for number, tenant, readers, crc in connection.execute("SELECT scope, tenant, readers, crc FROM scopes"):
+            if crc != row_crc((tenant, readers)):
+                raise broken(f"the record of scope {number} does not match its sum")
+            self.by_number[int(number)] = Scope(tenant, wire.readers_from_text(readers))
 
     @staticmethod
     def number(connection: sqlite3.Connection, scope: Scope) -> int:
         """The number of a scope, given one if it is new."""
         key = (scope.tenant, wire.readers_to_text(scope.readers))
-        connection.execute("INSERT OR IGNORE INTO scopes (tenant, readers) VALUES (?, ?)", key)
+        row = (*key, row_crc(key))
+        connection.execute("INSERT OR IGNORE INTO scopes (tenant, readers, crc) VALUES (?, ?, ?)", row)
         found = connection.execute("SELECT scope FROM scopes WHERE tenant = ? AND readers = ?", key).fetchone()
         return int(found[0])
 

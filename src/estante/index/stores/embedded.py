@@ -217,7 +217,9 @@ class EmbeddedStore:
         self._open = {name: part.segment for (_, name, _, _), part in zip(rows, parts, strict=True)}
         # Another process may have rebuilt the shelf with another encoder since this one looked.
         refuse_stale(dict(connection.execute("SELECT key, value FROM meta")), self._expected, "estante rebuild")
-        state = State(generation, tuple(parts), catalog.Scopes(connection).by_number, catalog.languages(connection))
+        state = State(
+            generation, tuple(parts), catalog.Scopes(connection, self.broken).by_number, catalog.languages(connection)
+        )
         if catalog.tally(connection) != state.tally:
             raise self.broken("its documents are not those of its segments")
         return state
@@ -431,7 +433,7 @@ class EmbeddedStore:
         self.identity = {**self.identity, **identity}
         connection.execute("DELETE FROM segments")
         connection.execute("DELETE FROM dead")
-        scopes = catalog.Scopes(connection).by_number
+        scopes = catalog.Scopes(connection, self.broken).by_number
         numbers = [row[0] for row in connection.execute("SELECT doc FROM documents ORDER BY doc").fetchall()]
         for at in range(0, len(numbers), 512):
             batch = numbers[at : at + 512]

@@ -45,9 +45,25 @@ class _Parts:
     river: River
 
 
+def _root(home: object) -> Path:
+    """The folder of a bookcase. Raises ``SettingsError`` for what can be no folder."""
+    try:
+        if not isinstance(home, str | os.PathLike):
+            raise TypeError(f"a {type(home).__name__}")
+        root = Path(os.fsdecode(os.fspath(home))).absolute()
+        if b"\0" in os.fsencode(root):
+            raise ValueError("a path with a NUL in it")
+        root.exists()
+    except (TypeError, ValueError, OSError, RuntimeError) as error:
+        raise SettingsError(
+            f"a bookcase stands in a folder, and this is none: {error}", hint="Pass its path."
+        ) from error
+    return root
+
+
 def create(home: str | os.PathLike[str], settings: Settings | None = None) -> Bookcase:
     """A new, empty bookcase in a folder (made if need be). Raises ``NameTaken`` where there is one already."""
-    root = Path(home).absolute()
+    root = _root(home)
     settings = settings or load(root)
     parts = _parts(settings)
     shelves = {PRIVATE: settings.private, SHARED: settings.shared}
@@ -78,7 +94,7 @@ def _used(settings: Settings, name: str, one: ShelfSettings) -> bool:
 
 def open_bookcase(home: str | os.PathLike[str], settings: Settings | None = None) -> Bookcase:
     """The bookcase in a folder. Raises ``NotFound`` where there is none: opening never makes an empty one."""
-    root = Path(home).absolute()
+    root = _root(home)
     settings = settings or load(root)
     _refuse_absent(root, settings)
     return _open(root, settings, expecting=True)
@@ -86,7 +102,7 @@ def open_bookcase(home: str | os.PathLike[str], settings: Settings | None = None
 
 def open_for_rebuild(home: str | os.PathLike[str], settings: Settings | None = None) -> Bookcase:
     """The bookcase in a folder, even when another encoder or analyzer made it: to be rebuilt, not searched."""
-    root = Path(home).absolute()
+    root = _root(home)
     settings = settings or load(root)
     _refuse_absent(root, settings)
     return _open(root, settings, expecting=False)
@@ -109,7 +125,7 @@ def rebuild_from_sources(home: str | os.PathLike[str], settings: Settings | None
     The old shelves are kept beside the new ones with ``.damaged`` in their names. Texts given directly cannot be
     read again, and are told in the outcome's notes as far as the damage lets them be listed.
     """
-    root = Path(home).absolute()
+    root = _root(home)
     settings = settings or load(root)
     known, lost = _salvage(settings)
     for one in (settings.private, settings.shared):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 import typer.main
 
+from estante.ingest.chunking import CHUNKERS
 from estante.model import errors
 from estante.model.errors import EstanteError
 from estante.serve.cli import main as door
@@ -148,6 +150,14 @@ def test_the_page_has_no_setting_that_is_none() -> None:
     told = re.findall(r"^\| `([^`]+)` \|", page("settings"), re.MULTILINE)
 
     assert told == [one.key for one in (*SETTINGS, *SOURCE_SETTINGS)]
+
+
+@pytest.mark.parametrize("name", sorted(CHUNKERS.builtins))
+def test_every_option_of_a_chunker_has_its_line(name: str) -> None:
+    made = CHUNKERS.load(name)()
+
+    for option in inspect.signature(CHUNKERS.load(name)).parameters:
+        assert f"| {name}: `{option}` | `{getattr(made, option)}` |" in section(page("settings"), "encoder and chunker")
 
 
 @pytest.mark.parametrize("example", re.findall(r"```toml\n(.*?)```", page("settings"), re.DOTALL))

@@ -257,6 +257,27 @@ def test_the_grant_and_the_filter_hold_before_the_best_are_taken(store: Store) -
         assert [view.tie(one.ref) for one in view.nearest(vector(1), 1, OWNER, where)] == [("z", 0)]
 
 
+def test_what_an_asker_may_not_read_changes_nothing_of_what_they_are_told(store: Store) -> None:
+    mine = frozenset({"finance"})
+    for n in range(4):
+        put(store, document(f"m{n}", readers=mine), {"palavra": n + 1, "outra": 1})
+
+    def told() -> list[object]:
+        with store.view() as view:
+            answer = view.lexical([Word(("palavra",)), Word(("segredo",))], 10, FINANCE, None)
+            refs = [one.ref for one in answer.found]
+            ids = [chunk.id for chunk in view.chunks(refs, FINANCE)]
+            scores = [one.score for one in answer.found]
+            again = view.bm25([Word(("palavra",))], refs, FINANCE)
+            return [ids, scores, again, answer.coverage, answer.held, view.languages(FINANCE)]
+
+    before = told()
+    for n in range(20):
+        put(store, document(f"h{n}", language="en"), {"palavra": 1, "segredo": 9, "longa": 50})
+
+    assert told() == before
+
+
 # --- searching -----------------------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from dataclasses import FrozenInstanceError
 
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from estante.model.access import ANYONE, Scope
-from estante.model.asking import MAX_K, MODES, Hit, Leg, Query, Results, ShelfReport
+from estante.model.asking import MAX_K, MODES, SHOWN, Hit, Leg, Query, Results, ShelfReport
 from estante.model.content import Chunk, Span
 from estante.model.errors import QueryError
+from estante.model.ports import Outcome
 from estante.model.wire import restore_chunk
 from estante.security.principals import reader
 
@@ -78,7 +80,7 @@ def test_another_mode_is_refused_with_the_modes_there_are(mode: object) -> None:
     with pytest.raises(QueryError, match="unknown mode") as caught:
         Query(text="férias", grant=ASKER, mode=mode)  # type: ignore[arg-type]
 
-    assert caught.value.hint == "Choose one of: hybrid, lexical, dense."
+    assert caught.value.hint.endswith("Choose one of: hybrid, lexical, dense.")
 
 
 @pytest.mark.parametrize("text", [None, b"ferias", 5, ["ferias"]])
@@ -176,8 +178,47 @@ def test_the_table_marks_the_matching_words() -> None:
     told = results(hit("dias de férias", 0, Span(8, 14)))._repr_html_()
 
     assert "dias de <mark>férias</mark>" in told
-    assert "lexical 2, dense 1" in told
+    assert "words 2, meaning 1" in told
     assert "Um › Dois" in told
+    assert "page 3" in told
+    assert told.count("vertical-align:top") == 5
+    assert "…" not in told
+
+
+def test_the_table_says_that_nothing_was_found_and_what_no_passage_holds() -> None:
+    told = Results(query="a", hits=(), shelves=(), took_ms=1.0, absent=("<pequi>",))._repr_html_()
+
+    assert '<td colspan="5">nothing found</td>' in told
+    assert "no passage holds: &lt;pequi&gt;" in told
+
+
+@pytest.mark.parametrize("at", [0, 900, 4_990])
+def test_the_table_shortens_a_long_passage_around_its_match(at: int) -> None:
+    text = f"{'a' * at} férias {'b' * (4_990 - at)}"
+
+    told = results(hit(text, 50, Span(51 + at, 57 + at)))._repr_html_()
+
+    assert "<mark>férias</mark>" in told
+    assert told.count("…") == (1 if at in (0, 4_990) else 2)
+    assert 590 <= len(re.sub(r"<.*?>|…", "", told.split("pre-wrap")[1])) <= 640
+
+
+@pytest.mark.parametrize(("trail", "shown"), [((), None), (("T",), None), (("T", "Um"), "Um"), (("Um",), "Um")])
+def test_the_table_has_no_line_for_headings_that_say_nothing_new(trail: tuple[str, ...], shown: str | None) -> None:
+    told = results(hit("um", trail=trail))._repr_html_()
+
+    assert f"T<br><small>{f'{shown}<br>' if shown else ''}s/a:0-2<br>page 3</small>" in told
+
+
+@pytest.mark.parametrize("at", [0, 2_000, 3_990])
+def test_the_table_shows_of_a_long_passage_the_part_around_its_first_match(at: int) -> None:
+    text = "x" * at + "férias" + "x" * (4_000 - at)
+
+    told = results(hit(text, 7, Span(7 + at, 13 + at)))._repr_html_()
+
+    assert "<mark>férias</mark>" in told
+    assert "…" in told
+    assert len(told) < 2 * SHOWN
 
 
 EVIL = "<script>alert('x')</script>&\""
@@ -225,3 +266,14 @@ def test_the_table_says_which_shelf_did_not_answer() -> None:
 
     assert "private: fora do ar" in told
     assert "shared" not in told
+
+
+def test_a_wrong_mode_is_told_with_the_nearest() -> None:
+    with pytest.raises(QueryError) as caught:
+        Query(text="férias", grant=ASKER, mode="lexicl")  # type: ignore[arg-type]
+
+    assert caught.value.hint == "Did you mean 'lexical'? Choose one of: hybrid, lexical, dense."
+
+
+def test_an_outcome_prints_its_seconds_rounded() -> None:
+    assert "masked=0, seconds=1.23, notes=()" in repr(Outcome(added=1, seconds=1.23456789))

@@ -302,3 +302,12 @@ def test_line_marks_stand_at_every_so_many_lines(lines: int) -> None:
 
     assert [(mark.kind, mark.start) for mark in marks] == [(LINE, 2 * at) for at in range(0, lines + 1, LINE_STEP)]
     assert [int(mark.label) for mark in marks] == list(range(1, lines + 2, LINE_STEP))
+
+
+def test_documents_and_chunks_print_short() -> None:
+    whole = document("palavra\n" * 2_000, title="Um título " * 20)
+
+    assert repr(whole).startswith("<Document 's/a' 'Um título Um título ")
+    assert repr(whole).endswith("…': 16,000 characters>")
+    assert repr(whole.cut(0, Span(8, 800))).startswith("<Chunk 's/a#0' s/a:8-800 'palavra palavra ")
+    assert len(repr(whole)) < 120 > len(repr(whole.cut(0, Span(8, 800))))

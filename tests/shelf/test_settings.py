@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from estante.model.errors import NameTaken, SettingsError, UnknownName
+from estante.shelf.assemble import create
 from estante.shelf.settings import (
     DEFAULT,
     MAX_BYTES,
@@ -151,6 +152,27 @@ def test_plug_ins_get_their_options(tmp_path: Path) -> None:
     assert (found.chunker.use, dict(found.chunker.options)) == ("windows", {"size": 500})
     assert dict(found.extractors) == {".inc": "html"}
     assert origin(found, "chunker.size") == origin(found, "extractors..inc") == str(tmp_path / "estante.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "hint"),
+    [
+        ("[chunker]\nmax_charz = 9", "[chunker] max_charz", "Did you mean 'max_chars'? Known: max_chars, min_chars."),
+        ('[chunker]\nuse = "windows"\nxyz = 9', "[chunker] xyz", "Known: size, overlap."),
+        ("[encoder]\nmodel = 9", "[encoder] model", "It has no options; leave the key out."),
+    ],
+)
+def test_an_option_that_a_plug_in_does_not_have_is_refused_with_those_it_has(
+    tmp_path: Path, text: str, told: str, hint: str
+) -> None:
+    settings = read(tmp_path, text)
+
+    with pytest.raises(UnknownName, match="has no such option") as caught:
+        create(tmp_path, settings)
+
+    assert caught.value.message.startswith(f"{tmp_path / 'estante.toml'}: {told}: ")
+    assert caught.value.hint == hint
+    assert not (tmp_path / ".estante").exists()
 
 
 # --- sources ----------------------------------------------------------------------------------------------------

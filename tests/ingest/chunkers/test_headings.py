@@ -278,3 +278,9 @@ def test_the_fingerprint_tells_settings_apart() -> None:
         len({HeadingsChunker().fingerprint, HeadingsChunker(1000).fingerprint, HeadingsChunker(1600, 100).fingerprint})
         == 3
     )
+
+
+@pytest.mark.parametrize(("most", "least"), [(1600, 200), (1000, 125), (100, 12), (4, 0), (9000, 200)])
+def test_the_least_length_follows_the_most_unless_it_is_given(most: int, least: int) -> None:
+    assert HeadingsChunker(most).min_chars == least
+    assert HeadingsChunker(most).fingerprint == HeadingsChunker(most, least).fingerprint

@@ -116,7 +116,7 @@ def test_a_newcomer_finds_an_answer_in_three_commands(shell: Shell) -> None:
     added = shell("add handbook --shared")
     found = shell("search 'quantos dias de férias'")
 
-    assert f"There is a bookcase in {shell.folder}" in made.stdout
+    assert f"Made a bookcase in {shell.folder}" in made.stdout
     assert "estante add FOLDER" in made.stderr
     assert (shell.folder / "estante.toml").read_text("utf-8") == TEMPLATE
     assert added.stdout.startswith("2 added, 0 changed, 0 unchanged, 0 removed; ")
@@ -191,6 +191,9 @@ def test_config_show_tells_where_a_value_comes_from(filled: Shell) -> None:
 
     assert "search.k = 4  # environment ESTANTE_SEARCH_K\n" in told
     assert 'search.mode = "hybrid"  # default\n' in told
+    assert "  # the nearest folder upwards with .estante or estante.toml\n" in told
+    assert "  # flag --home\n" in filled("config show --origin --home handbook").stdout
+    assert "  # environment ESTANTE_HOME\n" in filled("config show --origin", ESTANTE_HOME="handbook").stdout
 
 
 def test_init_keeps_the_settings_that_are_there(shell: Shell) -> None:
@@ -210,7 +213,10 @@ def test_init_makes_the_folder_that_it_is_given(shell: Shell) -> None:
 
 
 def test_a_second_init_is_refused(filled: Shell) -> None:
-    assert "already" in filled("init", code=2).stderr
+    told = filled("init", code=2).stderr
+
+    assert "already" in told
+    assert told.endswith("hint: Use it: estante add PATH\n")
 
 
 def test_a_broken_settings_file_stops_before_anything_is_touched(shell: Shell) -> None:
@@ -264,12 +270,74 @@ def test_skipped_items_are_told_and_strict_makes_them_count(shell: Shell) -> Non
     assert done.stdout.startswith("2 added")
     assert done.stderr == "skipped: photo.xyz: no extractor for .xyz\n"
     assert shell.json("refresh --strict", code=1)["skipped"][0]["uri"] == "photo.xyz"
-    assert shell("refresh -q").stderr == ""
+    assert shell("refresh -q --strict", code=1).stderr == done.stderr
+
+
+def test_a_quiet_refresh_without_news_prints_nothing(filled: Shell) -> None:
+    (filled.folder / "handbook" / "photo.xyz").touch()
+
+    silent = filled("refresh -q")
+    (filled.folder / "handbook" / "new.pdf").write_bytes(b"%PDF-1.7 broken")
+    broken = filled("refresh -q")
+    again = filled("refresh -q")
+    (filled.folder / "handbook" / "fees.md").unlink()
+    less = filled("refresh -q")
+
+    assert (silent.stdout, silent.stderr) == ("", "")
+    assert broken.stdout.startswith("0 added")
+    assert broken.stderr.startswith("skipped: new.pdf: ")
+    assert (again.stdout, again.stderr) == ("", "")
+    assert less.stdout.startswith("0 added, 0 changed, 1 unchanged, 1 removed")
+    assert less.stderr == ""
+
+
+def test_a_quiet_refresh_names_a_folder_that_is_away(filled: Shell) -> None:
+    (filled.folder / "handbook").rename(filled.folder / "away")
+
+    assert "cannot be listed" in filled("refresh -q").stderr
+
+
+def test_private_closes_what_was_shared_and_says_so(filled: Shell) -> None:
+    stays = filled("add handbook").stderr
+    closed = filled("add handbook --private").stderr
+
+    assert stays == "note: source handbook: stays shared; to close it, add it with --private, or readers=[]\n"
+    assert closed == "note: source handbook: was shared, is now private\n"
+    assert {one["scope"] for one in filled.json("ls")} == {"private"}
+
+
+def test_a_path_that_is_not_there_is_told_with_the_nearest(filled: Shell) -> None:
+    assert filled("add hand-book", code=5).stderr.endswith("hint: Did you mean 'handbook'?\n")
+    assert filled("add handbook/Leave.txt", code=5).stderr.endswith("hint: Did you mean 'handbook/leave.md'?\n")
+    assert filled("add zzz/a", code=5).stderr.endswith("hint: Check the path.\n")
+
+
+def test_an_addition_that_found_nothing_says_so(filled: Shell) -> None:
+    (filled.folder / "empty").mkdir()
+
+    assert filled("add empty").stderr == "note: nothing to read in empty\n"
+
+
+def test_a_search_that_cannot_find_anything_says_why(shell: Shell) -> None:
+    shell("init -q")
+    empty = shell("search férias").stderr
+    shell("add handbook")
+
+    assert empty == "nothing found\nnote: the bookcase is empty: add documents with: estante add PATH\n"
+    assert shell("search ' '").stderr == "nothing found\nnote: the question is empty\n"
+    assert shell("search férias --where tagz=rh").stderr == (
+        "nothing found\nnote: no document has a field 'tagz'; there are none\n"
+    )
+    assert shell.json("search férias --where tagz=rh")["hits"] == []
+
+
+def test_an_id_is_found_in_any_case(filled: Shell) -> None:
+    assert filled("show Handbook/LEAVE.md").stdout == LEAVE
 
 
 def test_of_many_skipped_items_the_first_are_told_and_verbose_tells_all(shell: Shell) -> None:
     for number in range(25):
-        (shell.folder / "handbook" / f"{number:02}.xyz").touch()
+        (shell.folder / "handbook" / f"{number:02}.pdf").write_bytes(b"%PDF-1.7 broken")
     shell("init -q")
 
     told = shell("add handbook").stderr.splitlines()
@@ -295,10 +363,38 @@ def test_doctor_tells_a_source_that_is_away_with_1(filled: Shell) -> None:
     done = filled("doctor", code=1)
 
     assert f"problem  source handbook: {filled.folder / 'handbook'}: No such file or directory" in done.stdout
+    assert "or run: estante rm --source handbook" in done.stdout
+
+
+def test_doctor_sends_a_source_of_the_settings_to_the_settings(filled: Shell) -> None:
+    (filled.folder / "estante.toml").write_text('[[source]]\nroot = "nowhere"\n', "utf-8")
+
+    told = filled("doctor", code=1).stdout
+
+    assert "problem  source nowhere: " in told
+    assert "or take it out of the settings" in told
+
+
+def test_doctor_tells_one_damage_once(filled: Shell) -> None:
+    [segment] = (filled.folder / ".estante" / "shared" / "segments").glob("*.seg")
+    data = bytearray(segment.read_bytes())
+    data[4096:4104] = b"XXXXXXXX"
+    segment.write_bytes(data)
+
+    assert filled("doctor", code=6).stdout.count("is damaged") == 1
 
 
 def test_doctor_without_a_bookcase_tells_so_with_1(shell: Shell) -> None:
-    assert "problem  settings: there is no bookcase" in shell("doctor", code=1).stdout
+    told = shell("doctor", code=1).stdout
+
+    assert "problem  bookcase: no bookcase here\n" in told
+    assert "estante init" in told
+
+
+def test_doctor_with_settings_and_no_bookcase_names_the_bookcase(shell: Shell) -> None:
+    (shell.folder / "estante.toml").touch()
+
+    assert f"problem  bookcase: no bookcase in {shell.folder}\n" in shell("doctor", code=1).stdout
 
 
 def test_doctor_tells_who_is_writing(filled: Shell) -> None:
@@ -419,7 +515,8 @@ def test_a_terminal_sees_progress_and_quiet_does_not(filled: Shell) -> None:
         (filled.folder / "handbook" / f"{number}.md").write_text(f"# {number}\n\nTexto {number}.\n", "utf-8")
 
     assert "━" in filled.terminal("add handbook --shared")
-    assert filled.terminal("refresh -q", NO_COLOR="1").startswith("0 added, 0 changed, 402 unchanged")
+    (filled.folder / "handbook" / "0.md").unlink()
+    assert filled.terminal("refresh -q", NO_COLOR="1").startswith("0 added, 0 changed, 401 unchanged, 1 removed")
 
 
 # --- signals ----------------------------------------------------------------------------------------------------

@@ -107,7 +107,21 @@ def test_words_that_no_passage_holds_are_told_on_stderr(capsys: pytest.CaptureFi
 def test_a_shelf_that_did_not_answer_is_told_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     _, err = printed(capsys, results(hit(), shelves=(ShelfReport("private", False, "it is damaged"),)))
 
-    assert err == "warning: the private shelf did not answer: it is damaged\n"
+    assert err == "warning: the private shelf did not answer: it is damaged; run: estante doctor\n"
+
+
+def test_a_damaged_segment_is_told_with_the_command_that_mends_it(capsys: pytest.CaptureFixture[str]) -> None:
+    reason = "0001.seg is damaged: block 0 does not match its sum"
+
+    _, err = printed(capsys, results(hit(), shelves=(ShelfReport("shared", False, reason),)))
+
+    assert err.endswith("does not match its sum; run: estante rebuild\n")
+
+
+def test_a_heading_that_is_the_title_again_is_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = printed(capsys, results(hit(title="Capítulo I")))
+
+    assert out.splitlines()[:2] == ["1  0.8300  Capítulo I", "   Art. 1º"]
 
 
 def test_escapes_in_a_document_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

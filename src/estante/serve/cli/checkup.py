@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from estante.model.errors import CorruptShelf, EstanteError
+from estante.model.errors import CorruptShelf, EstanteError, NotFound
 from estante.serve.cli.calls import Call
 from estante.serve.cli.output import counted, size
 
@@ -35,9 +35,10 @@ class Finding:
 
 
 def doctor(call: Call) -> int:
-    """Looks at everything a bookcase needs and reads both shelves whole; says what is wrong and what to do.
+    """Looks at everything, and says what to do about it.
 
-    The exit code is 0 when all is well, 6 when a shelf is damaged, 1 for any other problem.
+    It reads both shelves whole. The exit code is 0 when all is well, 6 when a shelf is damaged, 1 for any other
+    problem.
 
     Example: estante doctor
     """
@@ -62,6 +63,9 @@ def findings(call: Call) -> Iterator[Finding]:
     yield from machine()
     try:
         settings = call.settings()
+    except NotFound:
+        yield Finding("bookcase", "no bookcase here", False, "Make one with: estante init, or say where: --home DIR")
+        return
     except EstanteError as error:
         yield _problem("settings", error)
         return
@@ -125,30 +129,35 @@ def shelves(settings: Settings) -> Iterator[Finding]:
 
     try:
         case = open_bookcase(settings.home, settings)
+    except NotFound:
+        yield Finding("bookcase", f"no bookcase in {settings.home}", False, "Make one with: estante init")
+        return
     except EstanteError as error:
         yield _problem("bookcase", error)
         return
     with case:
-        yield from _held(case)
+        yield from _held(case, {one.name for one in settings.sources})
 
 
-def _held(case: Bookcase) -> Iterator[Finding]:
+def _held(case: Bookcase, settled: set[str]) -> Iterator[Finding]:
     status = case.status()
-    problems = case.check()
+    told = {f"{shelf.name}: {shelf.reason}" for shelf in status.shelves if not shelf.ok}
+    problems = [one for one in dict.fromkeys(case.check()) if one not in told]
     for shelf in status.shelves:
         if not shelf.ok:
             yield Finding(f"{shelf.name} shelf", shelf.reason, False, "Run: estante rebuild", damage=True)
         elif not any(one.startswith(f"{shelf.name}:") for one in problems):
-            told = f"{counted(shelf.documents, 'document')}, {counted(shelf.chunks, 'chunk')}, all read"
-            yield Finding(f"{shelf.name} shelf", told)
+            held = f"{counted(shelf.documents, 'document')}, {counted(shelf.chunks, 'chunk')}, all read"
+            yield Finding(f"{shelf.name} shelf", held)
     for problem in problems:
         hint = "Run: estante rebuild, and if that does not mend it: estante rebuild --from-sources"
         yield Finding("shelf", problem, False, hint, damage=True)
     for name, root, _ in status.sources:
-        yield _source(name, Path(root))
+        way = "take it out of the settings" if name in settled else f"run: estante rm --source {name}"
+        yield _source(name, Path(root), f"Bring the folder back, or {way}")
 
 
-def _source(name: str, root: Path) -> Finding:
+def _source(name: str, root: Path, hint: str) -> Finding:
     what = f"source {name}"
     try:
         if root.is_dir():
@@ -156,9 +165,7 @@ def _source(name: str, root: Path) -> Finding:
         else:
             root.open("rb").close()
     except OSError as error:
-        return Finding(
-            what, f"{root}: {error.strerror}", False, f"Bring the folder back, or run: estante rm --source {name}"
-        )
+        return Finding(what, f"{root}: {error.strerror}", False, hint)
     return Finding(what, str(root))
 
 

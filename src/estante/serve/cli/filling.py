@@ -18,7 +18,7 @@ from estante.serve.cli.output import Output, counted, one_line, typed
 from estante.serve.cli.progress import progress
 
 if TYPE_CHECKING:
-    from estante.model.ports import Outcome
+    from estante.model.ports import Outcome, Skipped
     from estante.shelf.bookcase import Bookcase
 
 SHOWN: Final = 20
@@ -28,7 +28,7 @@ KINDS: Final = 6
 """Kinds of files without an extractor that are counted by name."""
 
 _UNKNOWN: Final = re.compile(r"no extractor for (?:(\.\S+)|a name without suffix)")
-_READERS: Final = re.compile(r"source .+: (?:was .+, is now .+|stays .+; to close it, .+|nothing describes it any more.+)")
+_READERS: Final = re.compile(r"source .+: (?:was .+, is now .+|stays .+; to close .+|nothing describes it any more.+)")
 """Notes that say who may read what, or what is gone: nobody may miss them."""
 
 _LASTING: Final = re.compile(r"its earlier text is|folder .*cannot be listed")
@@ -100,7 +100,7 @@ def readers_of(shared: bool, readers: str | None, private: bool = False) -> list
 
 def add(
     call: Call,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders to add.", show_default=False)],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
     shared: Annotated[bool, typer.Option("--shared", help="Everyone in the tenant may read it.")] = False,
     private: Annotated[bool, typer.Option("--private", help="The bookcase's owner alone may read it.")] = False,
     readers: Annotated[
@@ -135,7 +135,7 @@ def add(
     with call.bookcase() as case, progress(call.out) as told, _nearest(paths):
         outcome = case.add(paths, readers=keys, name=name, include=include or (), exclude=exclude or (), progress=told)
     code = report(call.out, outcome, strict=strict)
-    if not (_changes(outcome) or outcome.unchanged or outcome.skipped):
+    if not (outcome.added or outcome.changed or outcome.unchanged or outcome.removed or outcome.skipped):
         call.out.note(("note:", "bold yellow"), f" nothing to read in {', '.join(one_line(str(one)) for one in paths)}")
     return code
 
@@ -173,8 +173,8 @@ def refresh(call: Call, strict: Strict = False) -> int:
     with call.bookcase() as case, progress(call.out) as told:
         before = _unread(case)
         outcome = case.refresh(progress=told)
-        news = _changes(outcome) or _unread(case) > before
-    return report(call.out, outcome, strict=strict, news=bool(news))
+        trouble = _unread(case) > before or any(_LASTING.search(one.reason) for one in outcome.skipped)
+    return report(call.out, outcome, strict=strict, news=trouble or _changed(outcome), trouble=trouble)
 
 
 def _unread(case: Bookcase) -> int:
@@ -182,10 +182,9 @@ def _unread(case: Bookcase) -> int:
     return sum(shelf.skipped for shelf in case.status().shelves)
 
 
-def _changes(outcome: Outcome) -> bool:
-    """Whether anything is other than before, or could not be looked at."""
-    lasting = any(_LASTING.search(one.reason) for one in outcome.skipped)
-    return bool(outcome.added or outcome.changed or outcome.removed or _told(outcome) or lasting)
+def _changed(outcome: Outcome) -> bool:
+    """Whether anything is other than before."""
+    return bool(outcome.added or outcome.changed or outcome.removed or _told(outcome))
 
 
 def _told(outcome: Outcome) -> list[str]:
@@ -196,16 +195,17 @@ def _told(outcome: Outcome) -> list[str]:
 def rm(
     call: Call,
     documents: Annotated[
-        list[str] | None, typer.Argument(metavar="DOC", help="Ids of documents.", show_default=False)
+        list[str] | None, typer.Argument(metavar="DOC...", help="Ids of documents.", show_default=False)
     ] = None,
     source: Annotated[
         str | None,
         typer.Option("--source", metavar="NAME", help="Forget this source, with all it brought.", show_default=False),
     ] = None,
 ) -> None:
-    """Takes documents, or a whole source, out of the bookcase; the files themselves are not touched.
+    """Takes documents, or a whole source, out of the bookcase.
 
-    A document whose file is still in a source comes back with the next refresh, unless the source excludes it.
+    The files themselves are not touched. A document whose file is still in a source comes back with the next refresh,
+    unless the source excludes it.
 
     Example: estante rm handbook/old-policy.md
     """
@@ -228,30 +228,40 @@ def summary(outcome: Outcome) -> str:
     return f"{done}, {outcome.removed:,} removed; {made}; {outcome.seconds:.1f} s{rate}"
 
 
-def report(out: Output, outcome: Outcome, *, strict: bool = False, news: bool = True) -> int:
-    """Prints what was done and what was left out; returns the exit code. Without ``news`` quiet is wholly quiet."""
+def report(out: Output, outcome: Outcome, *, strict: bool = False, news: bool = True, trouble: bool = False) -> int:
+    """Prints what was done and what was left out; returns the exit code.
+
+    Without ``news`` quiet is wholly quiet; with ``trouble`` even a quiet command names what calls for a person.
+    """
     code = 1 if strict and outcome.skipped else 0
     if out.json:
         from estante.model.wire import outcome_to_json
 
-        told = _told(outcome)
-        out.value({**({"notes": told} if told else {}), **outcome_to_json(outcome, full=out.verbose)})
+        value = outcome_to_json(outcome, full=out.verbose)
+        if first := _told(outcome):
+            value.setdefault("notes", first)
+        out.value(value)
         return code
     if news or code or not out.quiet:
         out.line(summary(outcome))
-    loud = Output(verbose=out.verbose) if code else out  # What makes a command fail is named, also by a quiet one.
+    aloud = Output(verbose=out.verbose)  # What makes a command fail is named, also by a quiet one.
     plain = [one for one in outcome.skipped if _UNKNOWN.fullmatch(one.reason)]
     needing = [one for one in outcome.skipped if not _UNKNOWN.fullmatch(one.reason)]
-    _listed(loud, "skipped", [f"{one_line(one.uri)}: {one_line(one.reason)}" for one in needing])
+    _listed(aloud if code or trouble else out, "skipped", _lines(needing))
     if out.verbose or len(plain) == 1:
-        _listed(loud, "skipped", [f"{one_line(one.uri)}: {one_line(one.reason)}" for one in plain])
+        _listed(aloud if code else out, "skipped", _lines(plain))
     elif plain:
-        loud.note(("skipped:", "bold yellow"), f" {_grouped([one.reason for one in plain])}; --verbose lists them")
-    told = _told(outcome)
-    for note in told:
+        told = f" {_grouped([one.reason for one in plain])}; --verbose lists them"
+        (aloud if code else out).note(("skipped:", "bold yellow"), told)
+    first = _told(outcome)
+    for note in first:
         out.note(("note:", "bold yellow"), f" {one_line(note)}")
-    _listed(out, "note", [one_line(note) for note in outcome.notes if note not in told])
+    _listed(out, "note", [one_line(note) for note in outcome.notes if note not in first])
     return code
+
+
+def _lines(skipped: Sequence[Skipped]) -> list[str]:
+    return [f"{one_line(one.uri)}: {one_line(one.reason)}" for one in skipped]
 
 
 def _grouped(reasons: Sequence[str]) -> str:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from estante.model.errors import QueryError
+from estante.model.errors import EstanteError, QueryError
 from estante.serve.cli.calls import Call
 from estante.serve.cli.output import Output, counted, one_line, typed
 
 if TYPE_CHECKING:
     from estante.model.asking import Where
     from estante.model.ports import Listing
+    from estante.shelf.bookcase import Bookcase
 
 Filters = Annotated[
     list[str] | None,
@@ -27,6 +30,10 @@ Filters = Annotated[
     ),
 ]
 
+FIELDS: Final = 8
+"""Names of fields that are told when one is in no document."""
+
+_BARE: Final = re.compile(r"@?[\w.-]+")
 _RANGE: Final = re.compile(r"(.+):(\d{1,15})-(\d{1,15})", re.DOTALL)
 
 
@@ -35,15 +42,88 @@ def where_of(filters: Sequence[str] | None) -> Where | None:
     from estante.index.filters import read
     from estante.model.asking import Every
 
-    parts = tuple(part for part in map(read, map(typed, filters or ())) if part is not None)
-    return parts[0] if len(parts) == 1 else Every(parts) if parts else None
+    parts = []
+    for text in map(typed, filters or ()):
+        if _BARE.fullmatch(text.strip()):  # What a shell leaves of an unquoted year>=2020.
+            raise QueryError(
+                f"cannot read the filter {text!r}", hint=f'In a shell, quote it: --where "{text.strip()}>=2020"'
+            )
+        parts.append(read(text))
+    found = tuple(part for part in parts if part is not None)
+    return found[0] if len(found) == 1 else Every(found) if found else None
+
+
+def fields_of(where: Where | None) -> Iterator[str]:
+    """The metadata fields that a filter asks for, in order."""
+    from estante.model.asking import Condition, Not
+
+    if isinstance(where, Condition):
+        if not where.field.startswith("@"):
+            yield where.field
+    elif isinstance(where, Not):
+        yield from fields_of(where.part)
+    elif where is not None:
+        for part in where.parts:
+            yield from fields_of(part)
+
+
+def missing_fields(where: Where | None, records: Sequence[Mapping[str, object]]) -> list[str]:
+    """A line for each field of a filter that no document has, with those there are, the nearest first."""
+    from estante.index.filters import lookup
+
+    known = sorted({name for record in records for name in record})
+    told = []
+    for name in dict.fromkeys(fields_of(where)):
+        if records and all(lookup(record, name) is None for record in records):
+            near = sorted(known, key=lambda one: -SequenceMatcher(None, name.casefold(), one.casefold()).ratio())
+            rest = ", ..." if len(near) > FIELDS else ""
+            there = f"there are: {', '.join(map(one_line, near[:FIELDS]))}{rest}" if near else "there are none"
+            told.append(f"no document has a field {one_line(name)!r}; {there}")
+    return told
+
+
+def _why_nothing(case: Bookcase, where: Where | None) -> list[str]:
+    """What explains that nothing was found, as far as the bookcase knows."""
+    with suppress(EstanteError):  # A shelf that does not answer has been told of already.
+        if not len(case):
+            return ["the bookcase is empty: add documents with: estante add PATH"]
+        if where is not None:
+            return missing_fields(where, [one.metadata for one in case.documents()])
+    return []
+
+
+def count_of(k: str | None) -> int | None:
+    """The number behind ``-k``. Raises ``QueryError``."""
+    from estante.model.asking import MAX_K
+
+    if k is None:
+        return None
+    if not re.fullmatch(r"[0-9]{1,9}", k.strip()) or not 1 <= int(k) <= MAX_K:
+        raise QueryError(f"-k takes a whole number from 1 to {MAX_K:,}, got {typed(k)!r}", hint="For example: -k 5")
+    return int(k)
+
+
+def question_of(words: Sequence[str], options: Sequence[tuple[str, str | None]] = ()) -> str:
+    """The question; more than one word of the shell is one that was not quoted. Raises ``QueryError``."""
+    if len(words) == 1:
+        return typed(words[0])
+    told = " ".join(map(typed, words)).replace('"', '\\"')
+    given = "".join(f" {flag} {_quoted(typed(value))}" for flag, value in options if value is not None)
+    raise QueryError(
+        f"the question is {len(words)} arguments and must be one",
+        hint=f'Put it in quotes: estante search "{told}"{given}',
+    )
+
+
+def _quoted(text: str) -> str:
+    return text if re.fullmatch(r"[\w@=.:/-]+", text) else '"' + text.replace('"', '\\"') + '"'
 
 
 def search(
     call: Call,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="The question, in quotes.", show_default=False)],
+    query: Annotated[list[str], typer.Argument(metavar="QUERY", help="The question, in quotes.", show_default=False)],
     k: Annotated[
-        int | None, typer.Option("-k", metavar="N", help="How many passages; else search.k (10).", show_default=False)
+        str | None, typer.Option("-k", metavar="N", help="How many passages; else search.k (10).", show_default=False)
     ] = None,
     where: Filters = None,
     mode: Annotated[
@@ -64,13 +144,19 @@ def search(
 
     Example: estante search "quantos dias de férias" -k 3 --where "year>=2020"
     """
+    from estante.model.asking import refuse_mode
     from estante.shelf.assemble import open_bookcase
 
     started = time.perf_counter()
-    settings = call.settings(search_k=k, search_mode=mode)
+    options = [("-k", k), ("--mode", mode), *(("--where", one) for one in where or ())]
+    text, count = question_of(query, options), count_of(k)
+    if mode is not None:
+        refuse_mode(mode)
+    settings = call.settings(search_k=count, search_mode=mode)
     condition = where_of(where)
     with open_bookcase(settings.home, settings) as case:
-        results = case.search(typed(query), settings.k, where=condition, mode=settings.mode)  # type: ignore[arg-type]
+        results = case.search(text, settings.k, where=condition, mode=settings.mode)  # type: ignore[arg-type]
+        why = [] if results.hits or call.out.json or not text.strip() else _why_nothing(case, condition)
     if call.out.json:
         from estante.model.wire import results_to_json
 
@@ -79,6 +165,10 @@ def search(
     from estante.serve.cli.passages import print_results
 
     print_results(call.out, results, full=full, explain=explain)
+    if not text.strip():
+        why = ["the question is empty"]
+    for line in why:
+        call.out.note(f"note: {line}")
     if call.out.verbose:
         whole = (time.perf_counter() - started) * 1e3
         call.out.note(f"searched in {results.took_ms:.1f} ms, {whole:.0f} ms with opening and printing")
@@ -106,7 +196,8 @@ def show(
 ) -> None:
     """Prints the text of a document, or a part of it, exactly.
 
-    Only a final :digits-digits is a range, so an id may hold colons and spaces.
+    Only a final :digits-digits is a range, so an id may hold colons and spaces. Ids are in lower case; any case
+    finds them.
 
     Example: estante show handbook/leave.md:120-480
     """
@@ -120,15 +211,17 @@ def show(
 
 
 def ls(call: Call, where: Filters = None) -> None:
-    """Lists the documents by id, with title, size, language and readers.
+    """Lists the documents by id.
 
-    To a pipe it prints one document a line, its columns parted by tabs.
+    It tells title, size, language and readers. Ids are in lower case, and any case finds them. To a pipe it prints
+    one document a line, its columns parted by tabs.
 
     Example: estante ls --where @language=pt
     """
     condition = where_of(where)
     with call.bookcase() as case:
         found = case.documents(condition)
+        why = [] if found or call.out.json else _why_nothing(case, condition)
     if call.out.json:
         from estante.model.wire import listing_to_json
 
@@ -141,6 +234,8 @@ def ls(call: Call, where: Filters = None) -> None:
         _print_table(call.out, found)
     if call.out.terminal is not None or not found:
         call.out.note(counted(len(found), "document"))
+    for line in why:
+        call.out.note(f"note: {line}")
 
 
 COLUMNS: Final = ("document", "title", "chars", "chunks", "language", "scope")

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperCommand
 
 from estante.model.errors import EstanteError, FullDisk, SettingsError, Unavailable
 from estante.serve.cli import calls, checkup, filling, finding, tending
@@ -44,12 +45,24 @@ class Terminated(BaseException):
     """The process was asked to end; raised so that every block gives back what it holds."""
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
+class _Command(TyperCommand):
+    """A command whose help names its arguments as they are typed, without their types."""
 
-        typer.echo(f"{PROGRAM} {version(PROGRAM)}")
-        raise typer.Exit
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The line behind ``Usage:``."""
+        pieces = [self.options_metavar or ""]
+        for one in self.params:
+            if one.param_type_name == "argument":
+                name = str(one.metavar or one.name).upper()
+                pieces.append(name if one.required else f"[{name}]")
+        return pieces
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The tables of arguments and options."""
+        for one in self.params:
+            if one.param_type_name == "argument":
+                setattr(one, "display_type_rich", lambda ctx: None)  # noqa: B010 - the library has no other way.
+        super().format_options(ctx, formatter)
 
 
 def _start(
@@ -58,24 +71,43 @@ def _start(
     quiet: calls.Quiet = False,
     verbose: calls.Verbose = False,
     home: calls.Home = None,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """A bookcase for an organisation's documents: finds the passages that answer a question, offline.
 
     Example: estante init && estante add handbook --shared && estante search "a question"
     """
     context.obj = {"json": json, "quiet": quiet, "verbose": verbose, "home": home}
+    if version:
+        from importlib.metadata import version as installed
+
+        number = installed(PROGRAM)
+        if json:
+            Output(json=True).value({"version": number})
+        else:
+            typer.echo(f"{PROGRAM} {number}")
+        raise typer.Exit
     _help_alone(context)
 
 
-def _config(context: typer.Context) -> None:
+def _config(
+    context: typer.Context,
+    json: calls.Json = False,
+    quiet: calls.Quiet = False,
+    verbose: calls.Verbose = False,
+    home: calls.Home = None,
+) -> None:
     """Tells the settings.
 
     Example: estante config show --origin
     """
-    _help_alone(context)
+    own = {"json": json, "quiet": quiet, "verbose": verbose, "home": home}
+    before = context.obj or {}
+    context.obj = {name: value or before.get(name) for name, value in own.items()}
+    if context.invoked_subcommand is None and context.obj["json"]:
+        tending.config_show(calls.Call(Output(json=True), context.obj["home"]))
+    else:
+        _help_alone(context)
 
 
 def _help_alone(context: typer.Context) -> None:
@@ -96,7 +128,8 @@ def build() -> typer.Typer:
     config = typer.Typer(name="config", callback=_config, **look)
     for group, table in ((app, COMMANDS), (config, CONFIG)):
         for name, function in table:
-            group.command(name, context_settings=look["context_settings"])(calls.command(function))
+            made = group.command(name, cls=_Command, context_settings=look["context_settings"])
+            made(calls.command(function))
     app.add_typer(config)
     return app
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from estante.model.asking import Hit, Results
+from estante.model.asking import LEGS, Hit, Results
 from estante.serve.cli.output import Output, Part, one_line
 
 WIDTH: Final = 600
@@ -14,9 +14,6 @@ WIDTH: Final = 600
 
 LITTLE: Final = 0.25
 """With less coverage than this, the words of the question are hardly in the library."""
-
-LEGS: Final = {"lexical": "words", "dense": "meaning"}
-"""What people call the legs."""
 
 Piece = tuple[str, bool]
 """A part of a passage, and whether it is a matching word."""
@@ -117,11 +114,17 @@ def passage(hit: Hit, *, full: bool, styled: bool) -> list[Part]:
     return [f"«{text}»" if matched else text for text, matched in pieces]
 
 
+def below_title(hit: Hit) -> Sequence[str]:
+    """The headings over the passage, without a first one that is the title again."""
+    trail = hit.chunk.trail
+    return trail[1:] if trail and one_line(trail[0]) == one_line(hit.title) else trail
+
+
 def print_hit(out: Output, hit: Hit, *, full: bool, explain: bool) -> None:
     """One hit as a block of lines with an empty one behind it."""
     out.line((f"{hit.rank}", "bold"), f"  {hit.score:.4f}  ", (one_line(hit.title), "bold cyan"))
-    if hit.chunk.trail:
-        out.line((" › ".join(map(one_line, hit.chunk.trail)), "dim"), indent=3)
+    if trail := below_title(hit):
+        out.line((" › ".join(map(one_line, trail)), "dim"), indent=3)
     where = place(hit) + (f" · {hit.chunk.locator}" if hit.chunk.locator else "")
     out.line((one_line(where), "green"), indent=3)
     out.line(*passage(hit, full=full, styled=out.styled), indent=3)
@@ -129,6 +132,11 @@ def print_hit(out: Output, hit: Hit, *, full: bool, explain: bool) -> None:
     if told:
         out.line((told, "dim"), indent=3)
     out.line()
+
+
+def mending(reason: str) -> str:
+    """The command that helps a shelf which did not answer."""
+    return "run: estante rebuild" if ".seg is damaged" in reason else "run: estante doctor"
 
 
 def print_results(out: Output, results: Results, *, full: bool = False, explain: bool = False) -> None:
@@ -139,7 +147,7 @@ def print_results(out: Output, results: Results, *, full: bool = False, explain:
         out.line((f"coverage: {results.coverage:.2f}", "dim"))
     for shelf in results.shelves:
         if not shelf.ok:
-            out.warn(f"the {shelf.name} shelf did not answer: {shelf.reason}")
+            out.warn(f"the {shelf.name} shelf did not answer: {shelf.reason}; {mending(shelf.reason)}")
     if not results.hits:
         out.note("nothing found")
         return

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def status(call: Call) -> None:
-    """Tells what the bookcase holds, where from, and how it was made.
+    """Tells what the bookcase holds, where from, and how.
+
+    On each shelf "skipped" counts the files that could be read by their suffix, and were not.
 
     Example: estante status
     """
@@ -67,11 +69,15 @@ def config_show(
 
     Example: estante config show --origin
     """
-    from estante.shelf.settings import find_home, load
+    from estante.shelf.settings import HOME_VARIABLE, find_home, load
 
-    home = call.named() or find_home(Path.cwd()) or Path.cwd()
-    settings = load(home)
-    rows: list[tuple[str, object, str]] = [("home", str(settings.home), "where it was looked for")]
+    named, nearest = call.named(), find_home(Path.cwd())
+    if named is not None:
+        where = "flag --home" if call.given is not None else f"environment {HOME_VARIABLE}"
+    else:
+        where = "the nearest folder upwards with .estante or estante.toml" if nearest else "the current folder"
+    settings = load(named or nearest or Path.cwd())
+    rows: list[tuple[str, object, str]] = [("home", str(settings.home), where)]
     rows += [(row.key, row.value, row.origin) for row in settings.rows]
     if call.out.json:
         call.out.value([{"key": key, "value": value, "origin": where} for key, value, where in rows])
@@ -82,7 +88,9 @@ def config_show(
 
 
 def compact(call: Call) -> None:
-    """Gives back the room of what was replaced or removed; answers stay the same.
+    """Gives back the room of what was replaced or removed.
+
+    Answers stay the same.
 
     Example: estante compact
     """
@@ -103,9 +111,10 @@ def rebuild(
         typer.Option("--from-sources", help="Set the shelves aside and read every source again."),
     ] = False,
 ) -> int:
-    """Makes words and vectors anew from the texts held: after a change of encoder, or when a leg is damaged.
+    """Makes words and vectors anew from the texts held.
 
-    With --from-sources the shelves themselves are made anew, for when they are beyond repair. The old ones are kept.
+    That is for a change of encoder, and for a damaged segment. With --from-sources the shelves themselves are made
+    anew, for when they are beyond repair. The old ones are kept.
 
     Example: estante rebuild
     """

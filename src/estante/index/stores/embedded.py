@@ -18,12 +18,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estante.index import catalog, dense, lexical, segments
+from estante.index import catalog, dense, lexical, manifest, segments
 from estante.index.boundary import bounds, missing, refuse_foreign, refuse_stale, space_to_text, taken, unwritable
 from estante.index.catalog import Catalog, DocumentRow
 from estante.index.columns import Columns
 from estante.index.lock import WriterLock
 from estante.index.ranking import best, ordered
+from estante.index.states import Part, Readable, State, Weighed
 from estante.model.access import Grant, Scope
 from estante.model.asking import Where
 from estante.model.content import Chunk, Document, Metadata, Span
@@ -47,54 +48,6 @@ ROW_MASK: Final = (1 << ROW_BITS) - 1
 MASKS: Final = 32
 
 Make = Callable[[Document, tuple[Span, ...]], tuple[Entry, ...]]
-
-
-class Part:
-    """A segment in a state: which of its documents and rows are alive."""
-
-    def __init__(self, number: int, segment: segments.Segment, dead: frozenset[int]) -> None:
-        self.number = number
-        self.segment = segment
-        self.dead = dead
-        self.lengths: NDArray[Any] = segment.array("length")
-        self.live_documents: NDArray[np.bool_] | None = None
-        self.live_rows: NDArray[np.bool_] | None = None
-        if dead:
-            self.live_documents = ~np.isin(segment.keys, np.fromiter(dead, np.int64, len(dead)))
-            self.live_rows = self.live_documents[segment.document]
-        alive = self.lengths if self.live_rows is None else self.lengths[self.live_rows]
-        self.rows = len(alive)
-        self.words = int(alive.sum(dtype=np.int64))
-        keys = segment.keys if self.live_documents is None else segment.keys[self.live_documents]
-        self.tally = len(keys), int(keys.sum())
-
-    def places(self, columns: Columns) -> NDArray[np.int64]:
-        """Where the segment's documents stand in the columns, -1 for the dead."""
-        return columns.place(self.segment.keys)
-
-
-class State:
-    """One committed state of the shelf, ready to search; shared by the views of a generation."""
-
-    def __init__(
-        self,
-        generation: int,
-        parts: tuple[Part, ...],
-        scopes: dict[int, Scope],
-        languages: tuple[str, ...],
-    ) -> None:
-        self.generation = generation
-        self.parts = parts
-        self.scopes = scopes
-        self.languages = languages
-        self.rows = sum(part.rows for part in parts)
-        words = sum(part.words for part in parts)
-        self.average = words / self.rows if self.rows else 0.0
-        self.by_document: dict[int, int] | None = None
-        self.columns: Columns | None = None
-        self.readable: dict[Grant, Readable] = {}
-        self.masks: dict[tuple[Grant, str], list[NDArray[np.bool_] | None]] = {}
-        self.tally = sum(part.tally[0] for part in parts), sum(part.tally[1] for part in parts)
 
 
 class EmbeddedStore:
@@ -218,9 +171,9 @@ class EmbeddedStore:
         # Another process may have rebuilt the shelf with another encoder since this one looked.
         refuse_stale(dict(connection.execute("SELECT key, value FROM meta")), self._expected, "estante rebuild")
         state = State(
-            generation, tuple(parts), catalog.Scopes(connection, self.broken).by_number, catalog.languages(connection)
+            generation, tuple(parts), catalog.Scopes(connection, self.broken).by_number, manifest.languages(connection)
         )
-        if catalog.tally(connection) != state.tally:
+        if manifest.tally(connection) != state.tally:
             raise self.broken("its documents are not those of its segments")
         return state
 
@@ -291,7 +244,7 @@ class EmbeddedStore:
                 refuse_foreign(document, tenant=self.tenant, shared=self.shared)
         with self.writing("put"), self._catalog.changing() as connection:
             version = self._version(connection)
-            number = catalog.next_segment(connection)
+            number = manifest.next_segment(connection)
             written: list[tuple[int, str, Sequence[Entry]]] = []
             for deposit in deposits:
                 self._forget(connection, deposit.source, deposit.item)
@@ -362,7 +315,7 @@ class EmbeddedStore:
             live = part.live_documents
             picked.append((part.segment, np.ones(len(part.segment.keys), bool) if live is None else live))
         merged = segments.merge(picked)
-        fresh = catalog.next_segment(connection)
+        fresh = manifest.next_segment(connection)
         for number, name, *_ in some:
             connection.execute("DELETE FROM segments WHERE segment = ?", (number,))
             connection.execute("DELETE FROM dead WHERE segment = ?", (number,))
@@ -437,7 +390,7 @@ class EmbeddedStore:
         numbers = [row[0] for row in connection.execute("SELECT doc FROM documents ORDER BY doc").fetchall()]
         for at in range(0, len(numbers), 512):
             batch = numbers[at : at + 512]
-            segment = catalog.next_segment(connection)
+            segment = manifest.next_segment(connection)
             gathered = [self._remade(connection, number, scopes, make) for number in batch]
             connection.executemany("UPDATE documents SET segment = ? WHERE doc = ?", [(segment, n) for n in batch])
             self._add_segment(connection, segment, segments.gather(gathered, self._dimensions()))
@@ -472,38 +425,6 @@ class EmbeddedStore:
             self._state = None
             self._open = {}  # A view that is still being read keeps its segments until it ends.
         self._catalog.close()
-
-
-class Readable:
-    """What of a state a grant covers, with the statistics of that alone: the hidden must not show in scores."""
-
-    def __init__(self, state: State, masks: list[NDArray[np.bool_] | None], languages: tuple[str, ...]) -> None:
-        self.masks = masks
-        self.languages = languages
-        self.rows = words = 0
-        for part, mask in zip(state.parts, masks, strict=True):
-            lengths = part.lengths if mask is None else part.lengths[mask]
-            self.rows += len(lengths)
-            words += int(lengths.sum(dtype=np.int64))
-        self.average = words / self.rows if self.rows else 0.0
-
-
-class Weighed:
-    """The words of a question against what is readable: postings a part, and each word's weight."""
-
-    def __init__(self, state: State, words: Sequence[Word], readable: Readable) -> None:
-        self.postings = [
-            [[part.segment.postings(term) for term in word.terms] for word in words] for part in state.parts
-        ]
-        self.average = readable.average
-        self.weights: list[float] = []
-        for at in range(len(words)):
-            frequency = 0
-            for mask, found in zip(readable.masks, self.postings, strict=True):
-                for rows, _ in found[at]:
-                    frequency += len(rows) if mask is None else int(np.count_nonzero(mask[rows]))
-            self.weights.append(lexical.idf(readable.rows, frequency))
-        self.total = sum(self.weights)
 
 
 class EmbeddedView:
@@ -557,7 +478,7 @@ class EmbeddedView:
         if found is None:
             covered = [number for number, scope in self._state.scopes.items() if grant.covers(scope)]
             whole = len(covered) == len(self._state.scopes)
-            languages = self._state.languages if whole else catalog.languages(self._connection, covered)
+            languages = self._state.languages if whole else manifest.languages(self._connection, covered)
             found = Readable(self._state, self._masks(grant, None), languages)
             if len(self._state.readable) >= MASKS:
                 self._state.readable.clear()
@@ -783,7 +704,7 @@ class EmbeddedView:
 
     def ledger(self, source: str | None = None, items: Sequence[str] | None = None) -> dict[tuple[str, str], LedgerRow]:
         """What is remembered of every item of a source, or of these items."""
-        return catalog.read_ledger(self._connection, source, items)
+        return manifest.read_ledger(self._connection, source, items)
 
     def item_of(self, document_id: str, grant: Grant) -> tuple[str, str]:
         """The (source, item) that brought a document."""

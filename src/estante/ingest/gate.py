@@ -57,7 +57,7 @@ def admit(item: Item, draft: Draft, scope: Scope) -> Document:
 
 def _visible(text: str) -> bool:
     """Whether anything in it can be seen: a text of zero-width characters alone could never be found."""
-    return any(not char.isspace() and unicodedata.category(char) not in ("Cf", "Cc") for char in text)
+    return any(not char.isspace() and unicodedata.category(char) != "Cf" for char in text)
 
 
 def identity(source: str, uri: str, part: str = "") -> str:

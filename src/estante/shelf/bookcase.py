@@ -437,9 +437,10 @@ class Bookcase:
             done += 1
             return self._engine.entries([(document, spans)])[0]
 
-        with self._writing("rebuild"):
+        with self._shelves.writing("rebuild"):
             for store in self._shelves.named().values():
                 store.rebuild(make, self._engine.identity)
+            self._end_moves()  # Only now: before, a damaged segment may let nothing be read.
         return done
 
     def check(self) -> list[str]:

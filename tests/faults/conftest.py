@@ -1,4 +1,4 @@
-"""What the faults share: a server of processes. They are made with Linux's own means, so elsewhere none is collected."""
+"""What the faults share: a server of processes. Made with Linux's own means; elsewhere none is collected."""
 
 from __future__ import annotations
 

@@ -181,8 +181,8 @@ def toil(home: str, journal: str, deeds: list[dict[str, Any]], hold: bool) -> No
     With ``hold``, the case is still open then.
     """
     notes = Journal(Path(journal))
-    say(ready=True)
     with case_at(Path(home)) as case:
+        say(ready=True)
         for deed in map(Deed.of, deeds):
             notes.note(begun=deed.kind)
             deed.do(case)

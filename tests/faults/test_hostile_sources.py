@@ -11,6 +11,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -305,7 +306,7 @@ def test_what_may_not_be_read_is_reported(public: Path, victims: Victims) -> Non
 # --- what is huge ----------------------------------------------------------------------------------------------------
 
 
-def _take_in(victims: Victims, tmp_path: Path, folder: Path) -> dict[str, object]:
+def _take_in(victims: Victims, tmp_path: Path, folder: Path) -> dict[str, Any]:
     worker = victims.start("appetite:take_in", home=str(tmp_path / "case"), folder=str(folder))
     told = worker.hear()
     assert worker.wait() == 0
@@ -323,7 +324,7 @@ def test_a_huge_text_of_one_line_takes_a_few_times_its_size(folder: Path, victim
     told = _take_in(victims, tmp_path, folder)
 
     assert told["documents"] == ["notes/line.txt", "notes/plain.txt"]
-    assert told["took"] < 16 * LINE + 100 * MEGABYTE
+    assert told["took"] < 12 * LINE + 100 * MEGABYTE
 
 
 def test_a_huge_word_takes_a_few_times_its_size(folder: Path, victims: Victims, tmp_path: Path) -> None:
@@ -332,7 +333,7 @@ def test_a_huge_word_takes_a_few_times_its_size(folder: Path, victims: Victims, 
     told = _take_in(victims, tmp_path, folder)
 
     assert told["documents"] == ["notes/plain.txt", "notes/word.txt"]
-    assert told["took"] < 16 * LINE + 100 * MEGABYTE
+    assert told["took"] < 12 * LINE + 100 * MEGABYTE
 
 
 def test_twenty_thousand_tiny_files_take_no_more_memory_than_a_batch(
@@ -344,7 +345,7 @@ def test_twenty_thousand_tiny_files_take_no_more_memory_than_a_batch(
     told = _take_in(victims, tmp_path, folder)
 
     assert told["added"] == 20_001
-    assert told["took"] < 150 * MEGABYTE
+    assert told["took"] < 120 * MEGABYTE
 
 
 def test_a_hundred_thousand_headings_are_read(folder: Path, victims: Victims, tmp_path: Path) -> None:

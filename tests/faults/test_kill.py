@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,34 +16,36 @@ from tests.faults.wholeness import assert_as_fresh, assert_whole
 
 pytestmark = pytest.mark.faults
 
-ROUNDS = 30
+ROUNDS = 32
 KINDS = ["add", "refresh", "delete", "compact", "rebuild", "update", "unshare"]
 
 
-def _longest(bench: Bench, victims: Victims, kind: str) -> float:
+def _length(bench: Bench, victims: Victims, kind: str) -> float:
     """How long such a script takes when nobody kills it."""
-    longest = 0.0
-    for _ in range(3):
+    lengths = []
+    for _ in range(5):
         deeds = bench.script(kind)
-        started = time.perf_counter()
         victim, _ = bench.send(victims, deeds)
+        started = time.perf_counter()
         assert victim.hear() == {"finished": True}
-        longest = max(longest, time.perf_counter() - started)
+        lengths.append(time.perf_counter() - started)
         victim.bury()
         bench.state = bench.after(deeds)
-    return longest
+    return sorted(lengths)[2]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_kill_loses_nothing_that_was_reported(kind: str, victims: Victims, tmp_path: Path) -> None:
+def test_a_kill_loses_nothing_that_was_reported(
+    kind: str, victims: Victims, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     bench, rng = Bench(tmp_path, kind), random.Random(kind)
-    longest = _longest(bench, victims, kind)
+    length = _length(bench, victims, kind)
     in_flight = kills = 0
 
     for number in rng.sample(range(ROUNDS), ROUNDS):
         deeds = bench.script(kind)
         victim, journal = bench.send(victims, deeds)
-        time.sleep(longest * (number + rng.random()) / ROUNDS)
+        time.sleep(length * (number + rng.random()) / ROUNDS)
         assert victim.kill() == -9
         victim.bury()
         kills += 1
@@ -62,5 +65,7 @@ def test_a_kill_loses_nothing_that_was_reported(kind: str, victims: Victims, tmp
                 assert not orphans & stray_files(bench.home)
             bench.thin(case)
 
+    record_property("kills", kills)
+    record_property("kills in a deed", in_flight)
     assert kills == ROUNDS
-    assert in_flight, "no kill fell into a deed: the moments are badly chosen"
+    assert in_flight > ROUNDS // 8, "few kills fell into a deed: the moments are badly chosen"

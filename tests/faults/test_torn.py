@@ -270,6 +270,7 @@ def _edits(shelf: str) -> Iterator[tuple[str, Damage]]:
     if shelf == "shared":
         yield "the dead forgotten", edit("DELETE FROM dead")
         yield "another one dead", edit("UPDATE dead SET doc = doc + 1")
+    yield "a ledger that is no text", edit("UPDATE items SET digest = CAST(x'ff' AS TEXT)")
     yield "no generation", edit("DELETE FROM meta WHERE key = 'generation'")
     yield "a generation that is no number", edit("UPDATE meta SET value = 'x' WHERE key = 'generation'")
 

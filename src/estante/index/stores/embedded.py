@@ -46,6 +46,8 @@ from estante.security.paths import private_directory
 ROW_BITS: Final = 40
 ROW_MASK: Final = (1 << ROW_BITS) - 1
 MASKS: Final = 32
+SETTLING: Final = 16
+"""A writing that brought at least one row in so many is followed by a merge of all: few segments, quick questions."""
 
 Make = Callable[[Document, tuple[Span, ...]], tuple[Entry, ...]]
 
@@ -222,7 +224,7 @@ class EmbeddedStore:
         """After a large addition, one segment: a merge that costs a fraction of what was just written."""
         with self._catalog.reading() as connection:
             rows = [row[0] for row in connection.execute("SELECT rows FROM segments")]
-        if len(rows) > 1 and self._written * 4 >= sum(rows):
+        if len(rows) > 1 and self._written * SETTLING >= sum(rows):
             # What was added is safe: where there is no room to merge it, it stays in more pieces.
             with suppress(FullDisk), self._catalog.changing() as connection:
                 some = connection.execute("SELECT segment, name, size, footer FROM segments").fetchall()
@@ -415,6 +417,7 @@ class EmbeddedStore:
         try:
             with self.view() as view:
                 wrong += view.problems()
+                view.ledger()  # Answers no question, but is read whole by the next refresh.
         except EstanteError as error:
             wrong.append(error.message)
         return wrong
@@ -581,6 +584,9 @@ class EmbeddedView:
 
     def _found(self, candidates: list[tuple[float, int, int]], k: int) -> tuple[Found, ...]:
         """The best over all parts; within a part the row is the tie-break, across parts the id and position."""
+        if len(candidates) > k:  # Ties are looked up: only for what can still be among the best.
+            edge = sorted((one[0] for one in candidates), reverse=True)[k - 1]
+            candidates = [one for one in candidates if one[0] >= edge]
         scored = [(at << ROW_BITS | row, score) for score, at, row in candidates]
         if len(self._state.parts) > 1:
             scored = ordered(scored, self.tie)

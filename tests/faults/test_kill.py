@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,9 +34,7 @@ def _length(bench: Bench, victims: Victims, kind: str) -> float:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_kill_loses_nothing_that_was_reported(
-    kind: str, victims: Victims, tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
+def test_a_kill_loses_nothing_that_was_reported(kind: str, victims: Victims, tmp_path: Path) -> None:
     bench, rng = Bench(tmp_path, kind), random.Random(kind)
     length = _length(bench, victims, kind)
     in_flight = kills = 0
@@ -65,7 +62,5 @@ def test_a_kill_loses_nothing_that_was_reported(
                 assert not orphans & stray_files(bench.home)
             bench.thin(case)
 
-    record_property("kills", kills)
-    record_property("kills in a deed", in_flight)
     assert kills == ROUNDS
     assert in_flight > ROUNDS // 8, "few kills fell into a deed: the moments are badly chosen"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -60,13 +59,10 @@ def _shared(bench: Bench) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", ["add", "merge", "refresh", "delete", "update", "close", "open", "compact", "rebuild"])
-def test_whatever_point_the_power_is_cut_at_the_case_is_whole(
-    kind: str, victims: Victims, tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
+def test_whatever_point_the_power_is_cut_at_the_case_is_whole(kind: str, victims: Victims, tmp_path: Path) -> None:
     bench = Bench(tmp_path, f"points {kind}")
     deed = prepared(bench, kind)
     points = trace(victims, "points:pass_points", home=str(bench.copy("calm")), deed=deed.plain())
-    record_property("points", len(points))
     assert "commit done" in points
 
     committed = False

@@ -312,7 +312,7 @@ class Shelving:
             for document, spans in reading.documents:
                 self.chunks += len(spans)
                 self.masked += len(document.redactions)
-            self.notes += [f"{item.uri}: {loss}" for loss in reading.losses]
+            self.notes += [f"{ledger_key(item.uri)}: {loss}" for loss in reading.losses]
 
     def _prune(self, gone: Ledger) -> None:
         for name, store in self.shelves.named().items():

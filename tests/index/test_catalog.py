@@ -12,10 +12,13 @@ from random import Random
 
 import pytest
 
-from estante.index import catalog, segments
-from estante.index.catalog import CUTS, PAGE, Catalog, DocumentRow, row_crc
+from estante.index import catalog, records, segments
+from estante.index.catalog import Catalog
+from estante.index.notes import generation, note, noted, row_crc
+from estante.index.records import CUTS, PAGE, DocumentRow
+from estante.index.storing import STORES
 from estante.model.content import Mark, Span
-from estante.model.errors import CorruptShelf, FullDisk, NotFound, Unavailable
+from estante.model.errors import CorruptShelf, FullDisk, StaleShelf, Unavailable
 from estante.model.ports import Store
 from estante.security import principals
 from tests.index.building import OWNER, deposit, document, entries, store, stored, vector
@@ -34,12 +37,18 @@ def made(folder: Path) -> Iterator[Store]:
     found.close()
 
 
+def reopened(folder: Path) -> Store:
+    """The shelf as another process would find it."""
+    found: Store = STORES.load("embedded")(folder, tenant="acme", shared=False)
+    return found
+
+
 def edit(folder: Path, statement: str, *values: object) -> None:
     """Changes the file behind the shelf's back."""
     connection = sqlite3.connect(folder / "catalog.sqlite")
     with connection:
         assert connection.execute(statement, values).rowcount == 1
-        connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+        note(connection, "generation", str(generation(connection, AssertionError) + 1))
     connection.close()
 
 
@@ -66,7 +75,7 @@ def test_a_slice_is_exact_across_the_borders_of_pages(made: Store) -> None:
 
 
 def test_every_slice_of_small_pages_is_a_slice_of_the_text(made: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog, "PAGE", 4)
+    monkeypatch.setattr(records, "PAGE", 4)
     random = Random(7)
     texts = ["".join(random.choices("aé日🦜\n", k=size)) for size in range(1, 14)]
     for at, text in enumerate(texts):
@@ -138,6 +147,80 @@ def test_a_scope_that_was_edited_from_outside_is_an_error(made: Store, folder: P
 
     with pytest.raises(CorruptShelf), made.view() as view:
         view.document("a", OWNER)
+
+
+@pytest.mark.parametrize("field", ["revision", "digest", "recipe", "reason", "docs", "item"])
+def test_what_is_remembered_of_an_item_is_an_error_once_it_was_edited(made: Store, folder: Path, field: str) -> None:
+    put(made, "texto")
+    edit(folder, f"UPDATE items SET {field} = '9'")
+
+    with pytest.raises(CorruptShelf, match="does not match its sum"), made.view() as view:
+        view.ledger()
+    assert any("does not match its sum" in problem for problem in made.check())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE meta SET value = 'other' WHERE key = 'tenant'",
+        "UPDATE meta SET value = '3' WHERE key = 'format'",
+        "UPDATE meta SET value = '0' WHERE key = 'generation'",
+        "UPDATE meta SET key = 'tenants' WHERE key = 'tenant'",
+        "UPDATE segments SET name = 'x'",
+        "UPDATE segments SET segment = 9",
+        "UPDATE scopes SET scope = 2",
+        "UPDATE documents SET doc = 2",
+        "UPDATE documents SET version = 9",
+    ],
+)
+def test_every_row_that_was_edited_is_told_as_damage(made: Store, folder: Path, damage: str) -> None:
+    put(made, "texto")
+    made.close()
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as connection, connection:
+        assert connection.execute(damage).rowcount == 1
+
+    with pytest.raises(CorruptShelf), closing(reopened(folder)) as again, again.view() as view:
+        view.document("a", OWNER)
+
+
+def test_a_shelf_of_the_first_format_is_stale(made: Store, folder: Path) -> None:
+    made.close()
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as connection, connection:
+        connection.execute("ALTER TABLE meta DROP COLUMN crc")
+
+    with pytest.raises(StaleShelf, match="format"):
+        reopened(folder)
+
+
+def test_numbers_are_given_once(plain: Catalog) -> None:
+    with plain.changing() as connection:
+        first = records.reserve(connection, "document", 3, plain.broken)
+        second = records.reserve(connection, "document", 2, plain.broken)
+
+    assert (list(first), list(second)) == ([1, 2, 3], [4, 5])
+    with plain.reading() as connection:
+        assert noted(connection, "document", plain.broken) == "5"
+
+
+def test_a_view_inside_a_writing_that_fails_commits_nothing_of_it(made: Store, folder: Path) -> None:
+    put(made, "texto")
+    for file in (folder / "segments").iterdir():
+        file.write_bytes(b"x")
+    made.close()
+    again = reopened(folder)
+
+    def fail() -> None:
+        with again._catalog.changing() as connection:  # type: ignore[attr-defined]
+            note(connection, "half", "done")
+            with again.view():
+                pass
+
+    with pytest.raises(CorruptShelf):
+        fail()
+
+    with again._catalog.reading() as connection:  # type: ignore[attr-defined]
+        assert noted(connection, "half", AssertionError) is None
+    again.close()
 
 
 def test_a_sum_tells_a_number_from_its_text_and_one_field_from_two() -> None:
@@ -220,7 +303,7 @@ def test_a_change_counts_up_the_generation(plain: Catalog) -> None:
 def test_a_change_that_fails_leaves_nothing(plain: Catalog) -> None:
     def fail() -> None:
         with plain.changing() as connection:
-            connection.execute("INSERT INTO meta VALUES ('x', 'y')")
+            note(connection, "x", "y")
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -232,7 +315,7 @@ def test_a_change_that_fails_leaves_nothing(plain: Catalog) -> None:
 def test_a_reader_sees_one_state_while_a_writer_changes_it(plain: Catalog) -> None:
     def change() -> None:
         with plain.changing() as connection:
-            connection.execute("INSERT INTO meta VALUES ('x', 'y')")
+            note(connection, "x", "y")
 
     with plain.reading() as connection:
         before = connection.execute("SELECT count(*) FROM meta").fetchone()
@@ -296,11 +379,6 @@ def test_threads_that_ended_leave_no_file_open(plain: Catalog) -> None:
 
     if before:
         assert len(os.listdir("/proc/self/fd")) <= before + 4
-
-
-def test_a_document_that_is_absent_is_not_found(plain: Catalog) -> None:
-    with plain.reading() as connection, pytest.raises(NotFound, match="no document 'a'"):
-        catalog.find(connection, "a", plain.broken)
 
 
 def test_the_columns_of_a_row_are_those_of_the_table(plain: Catalog) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from estante.index import segments
 from estante.index.dense import quantise
-from estante.index.segments import BLOCK, FAN, SMALLEST, Rows, Segment, gather, merge, size_class, write
+from estante.index.segments import BLOCK, FAN, SMALLEST, Rows, Segment, Shelved, gather, merge, size_class, write
 from estante.model.errors import CorruptShelf
 from estante.model.ports import Entry
 from tests.index.building import DIMENSIONS, document, entries, unit_rows
 
-Gathered = tuple[int, str, tuple[Entry, ...]]
+Gathered = Shelved
 
 IDS = st.text("ab/é🦜", min_size=1, max_size=4)
 TERMS = st.sampled_from(["a", "ab", "b", "casa", "ção", "é", "日本", "🦜", "pt:licit", "zz", ""])
@@ -34,9 +34,20 @@ def shelves(draw: st.DrawFn) -> list[Gathered]:
     rows = unit_rows(draw(st.integers(0, 1_000)), max(1, sum(map(len, made.values()))), DIMENSIONS)
     near = iter(quantise(rows))
     return [
-        (number, key, entries(document(key, "x" * 9), chunks, [next(near) for _ in chunks]))
+        Shelved(
+            number,
+            key,
+            draw(st.integers(1, 300)),
+            draw(st.sampled_from(["pt", "en", "", "ja"])),
+            entries(document(key, "x" * 9), chunks, [next(near) for _ in chunks]),
+        )
         for number, (key, chunks) in enumerate(made.items(), start=draw(st.integers(1, 5)))
     ]
+
+
+def pairs(made: list[Gathered]) -> list[tuple[str, Sequence[Entry]]]:
+    """The id and the entries of each document."""
+    return [(one.id, one.entries) for one in made]
 
 
 def same(left: Rows, right: Rows) -> bool:
@@ -68,6 +79,8 @@ def read_back(segment: Segment) -> Rows:
     return Rows(
         keys=segment.array("keys"),
         ids=segment.all_ids(),
+        scopes=segment.array("scopes").astype(np.int64),
+        languages=segment.language_of_documents(),
         document=segment.array("document").astype(np.int32),
         index=segment.array("index").astype(np.int32),
         length=segment.array("length").astype(np.int32),
@@ -87,7 +100,8 @@ def shelf(*terms: str) -> list[Gathered]:
 
 def gathered(number: int, key: str, counts: dict[str, int]) -> Gathered:
     """A document of one chunk."""
-    return number, key, entries(document(key), [counts], quantise(unit_rows(number, 1, DIMENSIONS)))
+    vectors = quantise(unit_rows(number, 1, DIMENSIONS))
+    return Shelved(number, key, 1, "pt", entries(document(key), [counts], vectors))
 
 
 # --- gathering -----------------------------------------------------------------------------------------------------
@@ -98,8 +112,8 @@ def test_rows_stand_in_the_order_of_id_and_position(made: list[Gathered]) -> Non
     rows = gather(made, DIMENSIONS)
 
     places = [(rows.ids[doc], at) for doc, at in zip(rows.document.tolist(), rows.index.tolist(), strict=True)]
-    assert places == sorted((key, at) for _, key, some in made for at in range(len(some)))
-    assert rows.ids == sorted(key for _, key, _ in made)
+    assert places == sorted((key, at) for key, some in pairs(made) for at in range(len(some)))
+    assert rows.ids == sorted(one.id for one in made)
 
 
 @given(shelves())
@@ -115,13 +129,22 @@ def test_postings_hold_every_count_once_in_ascending_rows(made: list[Gathered]) 
             told[rows.ids[rows.document[row]], int(rows.index[row]), term.decode()] = count
     assert rows.terms == sorted(rows.terms)
     assert told == {
-        (key, at, term): n for _, key, some in made for at, e in enumerate(some) for term, n in e.terms.items()
+        (key, at, term): n
+        for one in made
+        for key, some in [(one.id, one.entries)]
+        for at, e in enumerate(some)
+        for term, n in e.terms.items()
     }
 
 
 @given(shelves())
 def test_the_length_of_a_row_is_the_number_of_its_words(made: list[Gathered]) -> None:
-    lengths = {(key, at): sum(e.terms.values()) for _, key, some in made for at, e in enumerate(some)}
+    lengths = {
+        (key, at): sum(e.terms.values())
+        for one in made
+        for key, some in [(one.id, one.entries)]
+        for at, e in enumerate(some)
+    }
 
     assert gather(made, DIMENSIONS).length.tolist() == [lengths[key] for key in sorted(lengths)]
 
@@ -144,7 +167,12 @@ def test_what_was_written_is_read(made: list[Gathered]) -> None:
 def test_an_entry_is_read_back_as_it_was_put(made: list[Gathered]) -> None:
     with tempfile.TemporaryDirectory() as path:
         segment = Folder(Path(path)).keep(gather(made, DIMENSIONS))
-        wanted = {(key, at): (dict(e.terms), e.vector) for _, key, some in made for at, e in enumerate(some)}
+        wanted = {
+            (key, at): (dict(e.terms), e.vector)
+            for one in made
+            for key, some in [(one.id, one.entries)]
+            for at, e in enumerate(some)
+        }
 
         found = {
             (segment.document_id(int(segment.document[row])), segment.position(row)): segment.entry(row)
@@ -164,7 +192,11 @@ def test_a_term_is_found_where_it_stands_and_nowhere_else(made: list[Gathered], 
 
         places = [(segment.document_id(int(segment.document[row])), segment.position(int(row))) for row in rows]
         assert dict(zip(places, counts.tolist(), strict=True)) == {
-            (key, at): e.terms[term] for _, key, some in made for at, e in enumerate(some) if term in e.terms
+            (key, at): e.terms[term]
+            for one in made
+            for key, some in [(one.id, one.entries)]
+            for at, e in enumerate(some)
+            if term in e.terms
         }
         segment.close()
 
@@ -199,7 +231,7 @@ def test_a_segment_of_many_rows_is_read_in_parts(folder: Folder) -> None:
     assert rows.tolist() == list(range(2_000))
     assert counts.tolist() == [n % 7 + 1 for n in range(2_000)]
     assert segment.array("vectors", 700, 703).tobytes() == b"".join(
-        some[0].vector.values for _, _, some in many[700:703]
+        one.entries[0].vector.values for one in many[700:703]
     )
 
 
@@ -309,7 +341,7 @@ def test_merging_is_gathering_the_survivors(made: list[Gathered], parts: int, da
         for part in range(parts):
             mine = [one for at, one in enumerate(made) if at % parts == part]
             segment = kept.keep(gather(mine, DIMENSIONS))
-            lives = {number: alive[at] for at, (number, _, _) in enumerate(made)}
+            lives = {number: alive[at] for at, number in enumerate(one.key for one in made)}
             picked.append((segment, np.array([lives[number] for number in segment.keys.tolist()], bool)))
 
         merged = merge(picked)
@@ -320,8 +352,8 @@ def test_merging_is_gathering_the_survivors(made: list[Gathered], parts: int, da
 
 
 def test_a_document_that_moved_to_a_later_segment_comes_out_once(folder: Folder) -> None:
-    old = folder.keep(gather([(1, "a", shelf("a")[0][2])], DIMENSIONS))
-    new = folder.keep(gather([(2, "a", shelf("a")[0][2])], DIMENSIONS))
+    old = folder.keep(gather(shelf("a"), DIMENSIONS))
+    new = folder.keep(gather([gathered(2, "a", {"a": 1})], DIMENSIONS))
 
     merged = merge([(old, np.array([False])), (new, np.array([True]))])
 

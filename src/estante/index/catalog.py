@@ -1,7 +1,7 @@
 """The catalog of a shelf: one SQLite file that is the truth; its commit is the commit point of everything.
 
-Texts are kept in pages of 16,384 characters, compressed, so a passage of a 50 MB text costs as much to read as one of
-a page. Every row carries a CRC of its fields: a row that was edited from outside is an error, never an answer.
+Every row carries a CRC of its fields: a row that was edited from outside is an error, never an answer. SQLite's
+own indexes carry none, so no answer rests on one: what is found through an index is compared with sums and counts.
 """
 
 from __future__ import annotations
@@ -11,38 +11,26 @@ import os
 import sqlite3
 import threading
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from estante.index.boundary import missing
-from estante.model import wire
-from estante.model.access import Scope
-from estante.model.content import Chunk, Document, Metadata, Span
-from estante.model.errors import CorruptShelf, EstanteError, FullDisk, LockedShelf, QueryError, Unavailable
-from estante.model.ports import Deposit, Listing
+from estante.index.notes import generation, note, notes
+from estante.model.errors import CorruptShelf, EstanteError, FullDisk, LockedShelf, QueryError, StaleShelf, Unavailable
 
-PAGE: Final = 16_384
-FORMAT: Final = "1"
-CUTS: Final = 256
-"""Cuts in a page: what one hit reads of the cuts of its document."""
-
-Broken = Callable[[str], Exception]
+FORMAT: Final = "2"
 
 SCHEMA: Final = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE scopes (scope INTEGER PRIMARY KEY, tenant TEXT NOT NULL, readers TEXT NOT NULL, crc INTEGER NOT NULL,
     UNIQUE (tenant, readers));
 CREATE TABLE documents (
-    doc INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, uri TEXT NOT NULL, source TEXT NOT NULL,
+    doc INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, uri TEXT NOT NULL, source TEXT NOT NULL,
     item TEXT NOT NULL, title TEXT NOT NULL, language TEXT NOT NULL, media_type TEXT NOT NULL,
     scope INTEGER NOT NULL REFERENCES scopes (scope), chars INTEGER NOT NULL, chunks INTEGER NOT NULL,
     metadata TEXT NOT NULL, redactions INTEGER NOT NULL, losses TEXT NOT NULL, added TEXT NOT NULL,
-    segment INTEGER NOT NULL, version INTEGER NOT NULL, crc INTEGER NOT NULL);
-CREATE INDEX documents_by_item ON documents (source, item);
-CREATE INDEX documents_by_language ON documents (language);
-CREATE INDEX documents_by_scope ON documents (scope);
+    version INTEGER NOT NULL, segment INTEGER NOT NULL, crc INTEGER NOT NULL);
 CREATE INDEX documents_by_version ON documents (version);
 CREATE TABLE features (doc INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE cuts (doc INTEGER NOT NULL, page INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (doc, page))
@@ -51,21 +39,13 @@ CREATE TABLE texts (doc INTEGER NOT NULL, page INTEGER NOT NULL, data BLOB NOT N
     WITHOUT ROWID;
 CREATE TABLE items (
     source TEXT NOT NULL, item TEXT NOT NULL, revision TEXT NOT NULL, digest TEXT NOT NULL, recipe TEXT NOT NULL,
-    reason TEXT NOT NULL, PRIMARY KEY (source, item)) WITHOUT ROWID;
-CREATE TABLE segments (segment INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, size INTEGER NOT NULL,
-    footer INTEGER NOT NULL, rows INTEGER NOT NULL);
+    reason TEXT NOT NULL, docs TEXT NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY (source, item)) WITHOUT ROWID;
+CREATE TABLE segments (segment INTEGER PRIMARY KEY, name TEXT NOT NULL, size INTEGER NOT NULL,
+    footer INTEGER NOT NULL, rows INTEGER NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE dead (segment INTEGER NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY (segment, doc)) WITHOUT ROWID;
 """
-
-FIELDS: Final = (
-    "id, uri, source, item, title, language, media_type, scope, chars, chunks, metadata, redactions, losses, added"
-)
-_MARKS: Final = ", ".join("?" * len(FIELDS.split(", ")))
-
-
-def row_crc(fields: tuple[object, ...]) -> int:
-    """A sum over the fields of a row, in order."""
-    return zlib.crc32("\x1f".join(repr(field) for field in fields).encode("utf-8", "surrogatepass"))
+# A document's sum leaves out its segment, which every merge changes: the segments themselves say what they hold.
+# An item's `docs` are the numbers of its documents; a dead row that is wrong shows in the count of documents.
 
 
 class Catalog:
@@ -91,9 +71,8 @@ class Catalog:
             connection = catalog.connection(writing=True)
             connection.execute("PRAGMA journal_mode = DELETE")
             connection.executescript(f"BEGIN; {SCHEMA}")
-            connection.executemany(
-                "INSERT INTO meta VALUES (?, ?)", [*meta.items(), ("format", FORMAT), ("generation", "0")]
-            )
+            for key, value in {**meta, "format": FORMAT, "generation": "0"}.items():
+                note(connection, key, value)
             connection.execute("COMMIT")
         staged.replace(path)
         return cls(path)
@@ -223,13 +202,16 @@ class Catalog:
             if self._closed:
                 connection.close()
 
+    def in_use(self) -> bool:
+        """Whether this thread is inside a block that uses its connection."""
+        return getattr(self._local, "connection", None) in self._busy
+
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """One whole state, unmoved by writers, until the block ends."""
-        within: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if within is not None and within in self._busy:  # A view inside a view of the same thread shares its state.
+        if self.in_use():  # A view inside a view of the same thread shares its state.
             with self.mended():
-                yield within
+                yield self._local.connection
             return
         with self.using() as connection:
             connection.execute("BEGIN")
@@ -248,7 +230,7 @@ class Catalog:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
-                connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+                note(connection, "generation", str(generation(connection, self.broken) + 1))
                 connection.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
@@ -258,7 +240,13 @@ class Catalog:
     def meta(self) -> dict[str, str]:
         """All small named values."""
         with self.reading() as connection:
-            return {str(key): str(value) for key, value in connection.execute("SELECT key, value FROM meta")}
+            told = [row[1] for row in connection.execute("PRAGMA table_info(meta)")]
+            if told == ["key", "value"]:  # The first format, which had no sum here.
+                raise StaleShelf(
+                    f"the shelf has another format than {FORMAT!r}, which this version reads",
+                    hint="Use the version of Estante that made it, or run: estante rebuild --from-sources",
+                )
+            return notes(connection, self.broken)
 
 
 def _shut() -> Unavailable:
@@ -278,313 +266,3 @@ def _told(error: sqlite3.DatabaseError, path: Path) -> EstanteError:
         return Unavailable(f"{path} cannot be written to", hint="Check its permissions.")
     hint = "Restore it from a backup, or run: estante rebuild --from-sources"
     return CorruptShelf(f"{path.name} is damaged: {text}", hint=hint)
-
-
-class Scopes:
-    """The scopes of a shelf and their numbers."""
-
-    def __init__(self, connection: sqlite3.Connection, broken: Broken) -> None:
-        self.by_number: dict[int, Scope] = {}
-        for number, tenant, readers, crc in connection.execute("SELECT scope, tenant, readers, crc FROM scopes"):
-            if crc != row_crc((tenant, readers)):
-                raise broken(f"the record of scope {number} does not match its sum")
-            self.by_number[int(number)] = Scope(tenant, wire.readers_from_text(readers))
-
-    @staticmethod
-    def number(connection: sqlite3.Connection, scope: Scope) -> int:
-        """The number of a scope, given one if it is new."""
-        key = (scope.tenant, wire.readers_to_text(scope.readers))
-        row = (*key, row_crc(key))
-        connection.execute("INSERT OR IGNORE INTO scopes (tenant, readers, crc) VALUES (?, ?, ?)", row)
-        found = connection.execute("SELECT scope FROM scopes WHERE tenant = ? AND readers = ?", key).fetchone()
-        return int(found[0])
-
-
-def insert(
-    connection: sqlite3.Connection,
-    deposit: Deposit,
-    document: Document,
-    chunks: Sequence[Chunk],
-    segment: int,
-    version: int,
-) -> int:
-    """Writes a document, its text and its cuts; returns its number."""
-    fields = (
-        document.id,
-        document.uri,
-        document.source,
-        deposit.item,
-        document.title,
-        document.language,
-        document.media_type,
-        Scopes.number(connection, document.scope),
-        len(document.text),
-        len(chunks),
-        wire.dumps(wire.plain(document.metadata)),
-        len(document.redactions),
-        wire.dumps(list(deposit.losses)),
-        deposit.added,
-    )
-    cursor = connection.execute(
-        f"INSERT INTO documents ({FIELDS}, segment, version, crc) VALUES ({_MARKS}, ?, ?, ?)",
-        (*fields, segment, version, row_crc(fields)),
-    )
-    number = int(cursor.lastrowid or 0)
-    features = [wire.marks_to_json(document.marks), wire.redactions_to_json(document.redactions)]
-    connection.execute("INSERT INTO features VALUES (?, ?)", (number, _packed(features, "features", number)))
-    connection.executemany("INSERT INTO texts VALUES (?, ?, ?)", _pages(number, document.text))
-    cuts = [[chunk.span.start, chunk.span.end, chunk.locator, *chunk.trail] for chunk in chunks]
-    parts = [(at // CUTS, cuts[at : at + CUTS]) for at in range(0, len(cuts), CUTS)]
-    pages = [(number, page, _packed(part, "cuts", number, page)) for page, part in parts]
-    connection.executemany("INSERT INTO cuts VALUES (?, ?, ?)", pages)
-    return number
-
-
-def _sum(data: bytes, place: tuple[object, ...]) -> bytes:
-    return zlib.crc32(data, zlib.crc32(repr(place).encode())).to_bytes(4, "big")
-
-
-def _sealed(data: bytes, *place: object) -> bytes:
-    """The bytes compressed, after a sum over them and the place where they stand."""
-    return _sum(data, place) + zlib.compress(data, 6)
-
-
-def _unsealed(data: bytes, broken: Broken, *place: object) -> bytes:
-    """The opposite. Bytes that were not written to this place are an error, even if they are whole."""
-    if isinstance(data, bytes) and _sum(found := zlib.decompress(data[4:]), place) == data[:4]:
-        return found
-    raise broken(f"what stands at {place} does not match its sum")
-
-
-def _packed(value: object, *place: object) -> bytes:
-    return _sealed(wire.dumps(value).encode("utf-8"), *place)
-
-
-def _unpacked(data: bytes, broken: Broken, *place: object) -> Any:
-    return json.loads(_unsealed(data, broken, *place))
-
-
-def _pages(number: int, text: str) -> Iterator[tuple[int, int, bytes]]:
-    for page, at in enumerate(range(0, len(text), PAGE)):
-        yield number, page, _sealed(text[at : at + PAGE].encode("utf-8"), "texts", number, page)
-
-
-def remove(connection: sqlite3.Connection, number: int, segment: int) -> None:
-    """Takes a document out; its rows in the segment are dead from now on."""
-    connection.execute("DELETE FROM documents WHERE doc = ?", (number,))
-    for table in ("texts", "cuts", "features"):
-        connection.execute(f"DELETE FROM {table} WHERE doc = ?", (number,))
-    connection.execute("INSERT INTO dead VALUES (?, ?)", (segment, number))
-
-
-def read_text(connection: sqlite3.Connection, number: int, start: int, end: int, broken: Broken) -> str:
-    """Characters ``[start, end)`` of a document's text, from the pages that hold them."""
-    first, last = start // PAGE, max(start, end - 1) // PAGE
-    rows = connection.execute(
-        "SELECT page, data FROM texts WHERE doc = ? AND page BETWEEN ? AND ? ORDER BY page", (number, first, last)
-    ).fetchall()
-    text = "".join(_unsealed(data, broken, "texts", number, page).decode("utf-8") for page, data in rows)
-    found = text[start - first * PAGE : end - first * PAGE]
-    if len(found) != end - start:
-        raise broken("a page of text is missing")
-    return found
-
-
-def _paged(
-    connection: sqlite3.Connection, table: str, pages: Iterable[tuple[int, int]]
-) -> dict[tuple[int, int], bytes]:
-    """Pages of a table by (document number, page), in as few questions as can be."""
-    found: dict[tuple[int, int], bytes] = {}
-    wanted = sorted(set(pages))
-    for at in range(0, len(wanted), 256):
-        some = wanted[at : at + 256]
-        marks = ", ".join(["(?, ?)"] * len(some))
-        # A join, not IN: for a list of pairs SQLite would read the whole table.
-        query = f"SELECT doc, page, data FROM (VALUES {marks}) JOIN {table} ON doc = column1 AND page = column2"
-        for number, page, data in connection.execute(query, [value for one in some for value in one]):
-            found[number, page] = data
-    return found
-
-
-def read_texts(connection: sqlite3.Connection, spans: Sequence[tuple[int, int, int]], broken: Broken) -> list[str]:
-    """The text of each (document number, start, end), from the pages that hold them."""
-    bounds = [(start // PAGE, max(start, end - 1) // PAGE) for _, start, end in spans]
-    wanted = ((number, page) for (number, _, _), (a, z) in zip(spans, bounds, strict=True) for page in range(a, z + 1))
-    pages = {
-        (number, page): _unsealed(data, broken, "texts", number, page).decode("utf-8")
-        for (number, page), data in _paged(connection, "texts", wanted).items()
-    }
-    texts = []
-    for (number, start, end), (first, last) in zip(spans, bounds, strict=True):
-        text = "".join(pages.get((number, page), "") for page in range(first, last + 1))
-        texts.append(text[start - first * PAGE : end - first * PAGE])
-        if len(texts[-1]) != end - start:
-            raise broken("a page of text is missing")
-    return texts
-
-
-def read_cuts(
-    connection: sqlite3.Connection,
-    wanted: Sequence[tuple[int, int]],
-    rows: Mapping[int, DocumentRow],
-    broken: Broken,
-) -> list[list[Any]]:
-    """The cut of each (document number, position): start, end, locator, and the trail."""
-    pages = {
-        (number, page): _unpacked(data, broken, "cuts", number, page)
-        for (number, page), data in _paged(connection, "cuts", ((n, i // CUTS) for n, i in wanted)).items()
-    }
-    found = []
-    for number, index in wanted:
-        cuts = pages.get((number, index // CUTS), [])
-        if index % CUTS >= len(cuts):
-            raise broken(f"a cut of document {rows[number].id!r} is missing")
-        found.append(cuts[index % CUTS])
-    return found
-
-
-def numbered(connection: sqlite3.Connection, numbers: Collection[int], broken: Broken) -> dict[int, DocumentRow]:
-    """The rows of documents by their numbers. Raises what ``broken`` makes when one of them is not there."""
-    found: dict[int, DocumentRow] = {}
-    wanted = sorted(numbers)
-    for at in range(0, len(wanted), 500):
-        some = wanted[at : at + 500]
-        query = f"SELECT {DocumentRow.COLUMNS} FROM documents WHERE doc IN ({', '.join('?' * len(some))})"
-        for row in connection.execute(query, some):
-            found[row[0]] = DocumentRow(row, broken)
-    for number in wanted:
-        if number not in found:
-            raise broken(f"document number {number} is in a segment but not in the catalog")
-    return found
-
-
-class DocumentRow:
-    """A row of the documents table, checked, with its parts read when they are asked for."""
-
-    __slots__ = ("_fields", "number", "segment")
-
-    COLUMNS: Final = f"doc, segment, crc, {FIELDS}"
-
-    def __init__(self, row: tuple[Any, ...], broken: Broken) -> None:
-        self.number: int = row[0]
-        self.segment: int = row[1]
-        self._fields = row[3:]
-        if row_crc(self._fields) != row[2]:
-            raise broken(f"the record of document {row[3]!r} does not match its sum")
-
-    @property
-    def id(self) -> str:
-        """The document's id."""
-        return str(self._fields[0])
-
-    @property
-    def scope(self) -> int:
-        """The number of its scope."""
-        return int(self._fields[7])
-
-    @property
-    def chars(self) -> int:
-        """The length of its text."""
-        return int(self._fields[8])
-
-    @property
-    def item(self) -> tuple[str, str]:
-        """The (source, item) that brought it."""
-        return self._fields[2], self._fields[3]
-
-    def metadata(self) -> dict[str, object]:
-        """Its metadata."""
-        found = json.loads(self._fields[10])
-        return found if isinstance(found, dict) else {}
-
-    def record(self) -> dict[str, object]:
-        """Its metadata with its own attributes, as filters see it."""
-        id_, uri, source, _, title, language, media_type = self._fields[:7]
-        own = {"@id": id_, "@uri": uri, "@source": source, "@title": title, "@language": language}
-        return {**self.metadata(), **own, "@media_type": media_type, "@added": self._fields[13]}
-
-    def document(self, connection: sqlite3.Connection, scope: Scope, broken: Broken) -> Document:
-        """The document whole."""
-        id_, uri, source, _, title, language, media_type = self._fields[:7]
-        found = connection.execute("SELECT data FROM features WHERE doc = ?", (self.number,)).fetchone()
-        if found is None:
-            raise broken(f"the features of document {id_!r} are missing")
-        marks, redactions = _unpacked(found[0], broken, "features", self.number)
-        return wire.restore(
-            id=id_,
-            uri=uri,
-            source=source,
-            title=title,
-            text=read_text(connection, self.number, 0, self.chars, broken),
-            scope=scope,
-            language=language,
-            media_type=media_type,
-            marks=wire.marks_from_json(marks),
-            metadata=self.metadata(),
-            redactions=wire.redactions_from_json(redactions),
-        )
-
-    def cuts(self, connection: sqlite3.Connection, broken: Broken) -> list[list[Any]]:
-        """Every cut: start, end, locator, and the trail."""
-        rows = connection.execute("SELECT page, data FROM cuts WHERE doc = ? ORDER BY page", (self.number,))
-        found = [cut for page, data in rows for cut in _unpacked(data, broken, "cuts", self.number, page)]
-        if len(found) != self._fields[9]:
-            raise broken(f"cuts of document {self.id!r} are missing")
-        return found
-
-    def chunk(self, scope: Scope, index: int, cut: list[Any], text: str) -> Chunk:
-        """One chunk, out of its cut and its text."""
-        start, end, locator, *trail = cut
-        id_, uri, _, _, title, language, _ = self._fields[:7]
-        return wire.restore_chunk(
-            document_id=id_,
-            index=index,
-            span=Span(start, end),
-            text=text,
-            scope=scope,
-            title=title,
-            trail=tuple(trail),
-            uri=uri,
-            locator=locator,
-            language=language,
-            metadata=self.metadata(),
-        )
-
-    def listing(self, scope: Scope) -> Listing:
-        """The document as lists show it."""
-        return Listing(
-            document_id=self.id,
-            uri=self._fields[1],
-            source=self._fields[2],
-            title=self._fields[4],
-            chars=self.chars,
-            chunks=int(self._fields[9]),
-            language=self._fields[5],
-            scope=scope,
-            media_type=self._fields[6],
-            added=self._fields[13],
-            metadata=self.metadata(),
-            redactions=int(self._fields[11]),
-            losses=tuple(json.loads(self._fields[12])),
-        )
-
-
-def amend(connection: sqlite3.Connection, row: DocumentRow, metadata: Metadata, version: int) -> None:
-    """Replaces a document's metadata."""
-    fields = list(row._fields)
-    fields[10] = wire.dumps(wire.plain(metadata))
-    connection.execute(
-        "UPDATE documents SET metadata = ?, version = ?, crc = ? WHERE doc = ?",
-        (fields[10], version, row_crc(tuple(fields)), row.number),
-    )
-
-
-def find(connection: sqlite3.Connection, document_id: str, broken: Broken) -> DocumentRow:
-    """The row of a document. Raises ``NotFound``."""
-    row = connection.execute(
-        f"SELECT {DocumentRow.COLUMNS} FROM documents WHERE id = ?",
-        (document_id,),
-    ).fetchone()
-    if row is None:
-        raise missing(document_id)
-    return DocumentRow(row, broken)

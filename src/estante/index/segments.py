@@ -53,14 +53,17 @@ def damaged(path: Path, what: str) -> CorruptShelf:
 class Rows:
     """What goes into a segment, as arrays.
 
-    ``keys`` (documents) are the catalog's numbers, ``ids`` their document ids in ascending order; ``document`` (rows)
-    points into them, ``index`` is the chunk's position in its document, ``length`` its number of words. ``terms`` are
+    ``keys`` (documents) are the catalog's numbers, ``ids`` their document ids in ascending order, ``scopes`` the
+    catalog's numbers of their scopes, ``languages`` their languages; ``document`` (rows) points into them, ``index`` is
+    the chunk's position in its document, ``length`` its number of words. ``terms`` are
     sorted; term t's postings are ``rows[indptr[t]:indptr[t+1]]`` (ascending) with counts ``counts``. ``vectors``
     (rows, dimensions) and ``scales`` (rows) are the quantised vectors.
     """
 
     keys: NDArray[np.int64]
     ids: list[str]
+    scopes: NDArray[np.int64]
+    languages: list[str]
     document: NDArray[np.int32]
     index: NDArray[np.int32]
     length: NDArray[np.int32]
@@ -72,11 +75,22 @@ class Rows:
     scales: NDArray[np.float32]
 
 
-def gather(documents: Sequence[tuple[int, str, Sequence[Entry]]], dimensions: int) -> Rows:
-    """Rows out of (catalog number, document id, entries) of each document."""
-    ordered = sorted(documents, key=lambda one: one[1])
-    entries = [entry for _, _, some in ordered for entry in some]
-    sizes = [len(some) for _, _, some in ordered]
+@dataclass(frozen=True, slots=True)
+class Shelved:
+    """A document as a segment takes it: what the catalog numbers it and its scope, and its chunks' entries."""
+
+    key: int
+    id: str
+    scope: int
+    language: str
+    entries: Sequence[Entry]
+
+
+def gather(documents: Sequence[Shelved], dimensions: int) -> Rows:
+    """Rows out of documents."""
+    ordered = sorted(documents, key=lambda one: one.id)
+    entries = [entry for one in ordered for entry in one.entries]
+    sizes = [len(one.entries) for one in ordered]
     names: list[str] = []
     counts: list[int] = []
     for entry in entries:
@@ -86,8 +100,10 @@ def gather(documents: Sequence[tuple[int, str, Sequence[Entry]]], dimensions: in
     per_row = np.fromiter((len(entry.terms) for entry in entries), np.int64, len(entries))
     terms, indptr, order = _invert(names)
     return Rows(
-        keys=np.array([key for key, _, _ in ordered], np.int64),
-        ids=[document_id for _, document_id, _ in ordered],
+        keys=np.array([one.key for one in ordered], np.int64),
+        ids=[one.id for one in ordered],
+        scopes=np.array([one.scope for one in ordered], np.int64),
+        languages=[one.language for one in ordered],
         document=np.repeat(np.arange(len(ordered), dtype=np.int32), sizes),
         index=np.fromiter((i for size in sizes for i in range(size)), np.int32, len(entries)),
         length=np.fromiter((sum(entry.terms.values()) for entry in entries), np.int32, len(entries)),
@@ -129,10 +145,17 @@ def write(path: Path, rows: Rows) -> tuple[int, int]:
     """Writes a segment beside ``path``, makes it safe, and moves it there. Returns its size and its footer's CRC."""
     terms, term_at = _blob(rows.terms)
     ids, id_at = _blob(one.encode("utf-8") for one in rows.ids)
+    languages = sorted(set(rows.languages))
+    tongues, tongue_at = _blob(one.encode("utf-8") for one in languages)
+    numbered = {language: at for at, language in enumerate(languages)}
     arrays: dict[str, NDArray[Any]] = {
         "keys": rows.keys,
         "ids": ids,
         "id_at": id_at,
+        "scopes": _small(rows.scopes),
+        "language": _small(np.fromiter(map(numbered.__getitem__, rows.languages), np.int64, len(rows.languages))),
+        "languages": tongues,
+        "language_at": tongue_at,
         "document": _small(rows.document),
         "index": _small(rows.index),
         "length": _small(rows.length),
@@ -318,9 +341,25 @@ class Segment:
         return int(self._whole("index")[row])
 
     def term(self, name: str) -> int:
-        """A term's number, or -1: a binary search in the file."""
-        at, blob = self._whole("term_at"), self._whole("terms")
-        wanted = name.encode("utf-8")
+        """A term's number, or -1."""
+        return self._search("term_at", "terms", name.encode("utf-8"))
+
+    def find(self, document_id: str) -> int:
+        """A document's number in this segment, or -1."""
+        return self._search("id_at", "ids", document_id.encode("utf-8", "surrogatepass"))
+
+    def languages(self) -> list[str]:
+        """The distinct languages that its documents had, sorted; ``array("language")`` points into them."""
+        return self._strings("languages", "language_at")
+
+    def language_of_documents(self) -> list[str]:
+        """The language of each document."""
+        names = self.languages()
+        return [names[at] for at in self.array("language").tolist()]
+
+    def _search(self, offsets: str, strings: str, wanted: bytes) -> int:
+        """The number of a string in a sorted section, or -1: a binary search in the file."""
+        at, blob = self._whole(offsets), self._whole(strings)
         low, high = 0, len(at) - 1
         while low < high:
             middle = (low + high) // 2
@@ -360,7 +399,10 @@ class Segment:
 
     def all_ids(self) -> list[str]:
         """Every document id, ascending."""
-        blob, at = self.array("ids").tobytes(), self.array("id_at").tolist()
+        return self._strings("ids", "id_at")
+
+    def _strings(self, strings: str, offsets: str) -> list[str]:
+        blob, at = self.array(strings).tobytes(), self.array(offsets).tolist()
         return [blob[start:end].decode("utf-8") for start, end in itertools.pairwise(at)]
 
 
@@ -381,6 +423,11 @@ def merge(segments: Sequence[tuple[Segment, NDArray[np.bool_]]]) -> Rows:
         if live[local]
     ]
     picked.sort()
+    for (one, _, _), (other, number, _) in itertools.pairwise(picked):
+        if one == other:
+            raise damaged(segments[number][0].path, f"document {one!r} is in another segment too")
+    scopes = [segment.array("scopes").tolist() for segment, _ in segments]
+    tongues = [segment.language_of_documents() for segment, _ in segments]
     place = [np.full(len(segment.keys), -1, np.int64) for segment, _ in segments]
     for new, (_, number, local) in enumerate(picked):
         place[number][local] = new
@@ -394,6 +441,8 @@ def merge(segments: Sequence[tuple[Segment, NDArray[np.bool_]]]) -> Rows:
     return Rows(
         keys=np.array([segments[n][0].keys[local] for _, n, local in picked], np.int64),
         ids=[document_id for document_id, _, _ in picked],
+        scopes=np.array([scopes[n][local] for _, n, local in picked], np.int64),
+        languages=[tongues[n][local] for _, n, local in picked],
         document=document[order].astype(np.int32),
         index=index[order].astype(np.int32),
         length=np.concatenate([s.array("length").astype(np.int32) for s, _ in segments])[order],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,25 @@ class Part:
         alive = self.lengths if self.live_rows is None else self.lengths[self.live_rows]
         self.rows = len(alive)
         self.words = int(alive.sum(dtype=np.int64))
-        keys = segment.keys if self.live_documents is None else segment.keys[self.live_documents]
+        keys = self.living(segment.keys)
         self.tally = len(keys), int(keys.sum())
+        self.used = self._used()
+
+    def living(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Of one value a document, those of the documents that are alive."""
+        return values if self.live_documents is None else values[self.live_documents]
+
+    def _used(self) -> frozenset[tuple[int, str]]:
+        """The (scope number, language) of its documents."""
+        names = self.segment.languages()
+        scopes, tongues = (self.living(self.segment.array(name)).astype(np.int64) for name in ("scopes", "language"))
+        pairs = np.unique(scopes * len(names) + tongues).tolist()
+        return frozenset((pair // len(names), names[pair % len(names)]) for pair in pairs)
+
+    def find(self, document_id: str) -> int:
+        """The number in its segment of a document that is alive, or -1."""
+        found = self.segment.find(document_id)
+        return found if found < 0 or self.live_documents is None or self.live_documents[found] else -1
 
     def places(self, columns: Columns) -> NDArray[np.int64]:
         """Where the segment's documents stand in the columns, -1 for the dead."""
@@ -46,20 +63,26 @@ class State:
         generation: int,
         parts: tuple[Part, ...],
         scopes: dict[int, Scope],
-        languages: tuple[str, ...],
     ) -> None:
         self.generation = generation
         self.parts = parts
         self.scopes = scopes
-        self.languages = languages
+        self.used: dict[int, set[str]] = {}
+        for scope, language in sorted(pair for part in parts for pair in part.used):
+            self.used.setdefault(scope, set()).add(language)
+        self.languages = self.spoken(self.used)
         self.rows = sum(part.rows for part in parts)
         words = sum(part.words for part in parts)
         self.average = words / self.rows if self.rows else 0.0
-        self.by_document: dict[int, int] | None = None
         self.columns: Columns | None = None
+        self.places: list[NDArray[np.int64]] = []
         self.readable: dict[Grant, Readable] = {}
         self.masks: dict[tuple[Grant, str], list[NDArray[np.bool_] | None]] = {}
         self.tally = sum(part.tally[0] for part in parts), sum(part.tally[1] for part in parts)
+
+    def spoken(self, scopes: Iterable[int]) -> tuple[str, ...]:
+        """The languages of the documents of these scopes, sorted."""
+        return tuple(sorted(set().union(*(self.used.get(scope, ()) for scope in scopes))))
 
 
 class Readable:

@@ -18,12 +18,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estante.index import catalog, dense, lexical, manifest, segments
+from estante.index import catalog, dense, lexical, manifest, records, segments
 from estante.index.boundary import bounds, missing, refuse_foreign, refuse_stale, space_to_text, taken, unwritable
-from estante.index.catalog import Catalog, DocumentRow
+from estante.index.catalog import Catalog
 from estante.index.columns import Columns
 from estante.index.lock import WriterLock
+from estante.index.manifest import SegmentRow
+from estante.index.notes import Broken, generation, note, noted, notes, reserve
 from estante.index.ranking import best, ordered
+from estante.index.records import DocumentRow, Place
 from estante.index.states import Part, Readable, State, Weighed
 from estante.model.access import Grant, Scope
 from estante.model.asking import Where
@@ -92,6 +95,8 @@ class EmbeddedStore:
 
     def _refuse_foreign_shelf(self) -> None:
         told = self.identity
+        if not told.keys() >= {"format", "tenant", "kind", "space", "analyzer"}:
+            raise self.broken("what it notes of itself is missing")
         if told.get("format") != catalog.FORMAT:
             raise StaleShelf(
                 f"the shelf has format {told.get('format')!r}, this version reads {catalog.FORMAT!r}",
@@ -134,8 +139,9 @@ class EmbeddedStore:
     @contextmanager
     def view(self) -> Iterator[EmbeddedView]:
         """The state as it is now, held until the block ends."""
+        nested = self._catalog.in_use()
         with self._catalog.reading() as connection:
-            yield EmbeddedView(self, connection, self._settled(connection))
+            yield EmbeddedView(self, connection, self._current(connection) if nested else self._settled(connection))
 
     def _settled(self, connection: sqlite3.Connection) -> State:
         """The state of the connection's snapshot, or of a newer one when a writer has swept its segments meanwhile."""
@@ -143,46 +149,47 @@ class EmbeddedStore:
             try:
                 return self._current(connection)
             except CorruptShelf:
-                before = self._version(connection)
+                before = generation(connection, self.broken)
                 connection.execute("COMMIT")
                 connection.execute("BEGIN")
-                if self._version(connection) == before:
+                if generation(connection, self.broken) == before:
                     raise
 
     def _current(self, connection: sqlite3.Connection) -> State:
-        generation = self._version(connection) - 1
+        now = generation(connection, self.broken)
         with self._guard:
-            if self._state is None or self._state.generation != generation:
-                self._state = self._load(connection, generation)
+            if self._state is None or self._state.generation != now:
+                self._state = self._load(connection, now)
             return self._state
 
-    def _load(self, connection: sqlite3.Connection, generation: int) -> State:
+    def _load(self, connection: sqlite3.Connection, now: int) -> State:
         dead: dict[int, set[int]] = {}
         for number, document in connection.execute("SELECT segment, doc FROM dead"):
             dead.setdefault(number, set()).add(document)
         known = {part.number: part for part in self._state.parts} if self._state else {}
         parts = []
-        rows = connection.execute("SELECT segment, name, size, footer FROM segments ORDER BY segment").fetchall()
-        for number, name, size, footer in rows:
-            gone = frozenset(dead.get(number, ()))
-            part = known.get(number)
+        rows = manifest.segment_rows(connection, self.broken)
+        for row in rows:
+            gone = frozenset(dead.get(row.number, ()))
+            part = known.get(row.number)
             if part is None or part.dead != gone:
-                part = Part(number, self._segment(name, size, footer), gone)
+                part = Part(row.number, self._segment(row), gone)
             parts.append(part)
-        self._open = {name: part.segment for (_, name, _, _), part in zip(rows, parts, strict=True)}
+        self._open = {row.name: part.segment for row, part in zip(rows, parts, strict=True)}
         # Another process may have rebuilt the shelf with another encoder since this one looked.
-        refuse_stale(dict(connection.execute("SELECT key, value FROM meta")), self._expected, "estante rebuild")
-        state = State(
-            generation, tuple(parts), catalog.Scopes(connection, self.broken).by_number, manifest.languages(connection)
-        )
+        refuse_stale(notes(connection, self.broken), self._expected, "estante rebuild")
+        state = State(now, tuple(parts), records.Scopes(connection, self.broken).by_number)
         if manifest.tally(connection) != state.tally:
             raise self.broken("its documents are not those of its segments")
+        if not state.used.keys() <= state.scopes.keys():
+            raise self.broken("a scope of its documents is missing")
         return state
 
-    def _segment(self, name: str, size: int, footer: int) -> segments.Segment:
-        found = self._open.get(name)
+    def _segment(self, row: SegmentRow) -> segments.Segment:
+        found = self._open.get(row.name)
         if found is None:
-            found = self._open[name] = segments.Segment(self.path / "segments" / name, size, footer)
+            path = self.path / "segments" / row.name
+            found = self._open[row.name] = segments.Segment(path, row.size, row.footer)
         return found
 
     def columns(self, connection: sqlite3.Connection, state: State) -> Columns:
@@ -193,15 +200,14 @@ class EmbeddedStore:
                 crowded = base is not None and len(base.positions) > 2 * state.tally[0] + 1_000
                 if base is None or crowded or base.version > state.generation:
                     base = Columns()
-                state.columns = self._columns = self._caught_up(connection, base.fork(state.generation), base.version)
+                columns = base.fork(state.generation)
+                for row in records.every(connection, base.version, self.broken):
+                    columns.put(row.number, row.record())
+                places = [part.places(columns) for part in state.parts]
+                if any((part.living(at) < 0).any() for part, at in zip(state.parts, places, strict=True)):
+                    raise self.broken("the record of a document is missing")
+                state.columns, state.places, self._columns = columns, places, columns
             return state.columns
-
-    def _caught_up(self, connection: sqlite3.Connection, columns: Columns, since: int) -> Columns:
-        query = f"SELECT {DocumentRow.COLUMNS} FROM documents WHERE version > ? ORDER BY doc"
-        for row in connection.execute(query, (since,)):
-            document = DocumentRow(row, self._catalog.broken)
-            columns.put(document.number, document.record())
-        return columns
 
     def broken(self, what: str) -> CorruptShelf:
         """The error for a catalog that is not what was written."""
@@ -223,17 +229,16 @@ class EmbeddedStore:
     def _settle(self) -> None:
         """After a large addition, one segment: a merge that costs a fraction of what was just written."""
         with self._catalog.reading() as connection:
-            rows = [row[0] for row in connection.execute("SELECT rows FROM segments")]
+            rows = [row.rows for row in manifest.segment_rows(connection, self.broken)]
         if len(rows) > 1 and self._written * SETTLING >= sum(rows):
             # What was added is safe: where there is no room to merge it, it stays in more pieces.
             with suppress(FullDisk), self._catalog.changing() as connection:
-                some = connection.execute("SELECT segment, name, size, footer FROM segments").fetchall()
-                self._merge(connection, some)
+                self._merge(connection, manifest.segment_rows(connection, self.broken))
             self._sweep()
 
     def _sweep(self) -> None:
         with self._catalog.reading() as connection:
-            named = {name for (name,) in connection.execute("SELECT name FROM segments")}
+            named = {row.name for row in manifest.segment_rows(connection, self.broken)}
         for file in (self.path / "segments").iterdir():
             if file.name not in named:
                 with suppress(OSError):  # Where a file in use cannot be removed, the next writer does it.
@@ -245,19 +250,23 @@ class EmbeddedStore:
             for document, _ in deposit.documents:
                 refuse_foreign(document, tenant=self.tenant, shared=self.shared)
         with self.writing("put"), self._catalog.changing() as connection:
-            version = self._version(connection)
-            number = manifest.next_segment(connection)
-            written: list[tuple[int, str, Sequence[Entry]]] = []
+            version = generation(connection, self.broken) + 1
+            segment = reserve(connection, "segment", 1, self.broken)[0]
+            brought = sum(len(deposit.documents) for deposit in deposits)
+            numbers = iter(reserve(connection, "document", brought, self.broken))
+            written: list[segments.Shelved] = []
             for deposit in deposits:
-                self._forget(connection, deposit.source, deposit.item)
-                for document, entries in deposit.documents:
-                    written.append(self._insert(connection, deposit, document, entries, number, version))
-                row = (deposit.source, deposit.item, deposit.revision, deposit.digest, deposit.recipe, deposit.reason)
-                connection.execute("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)", row)
+                manifest.forget(connection, deposit.source, deposit.item, self.broken)
+                mine = [
+                    self._insert(connection, deposit, document, entries, Place(next(numbers), version, segment))
+                    for document, entries in deposit.documents
+                ]
+                manifest.add_item(connection, deposit, [one.key for one in mine], self.broken)
+                written += mine
             if written:
                 rows = segments.gather(written, self._dimensions())
                 self._written += len(rows.document)
-                self._add_segment(connection, number, rows)
+                self._add_segment(connection, segment, rows)
                 self._merge_small(connection)
 
     def _insert(
@@ -266,95 +275,77 @@ class EmbeddedStore:
         deposit: Deposit,
         document: Document,
         entries: Sequence[Entry],
-        number: int,
-        version: int,
-    ) -> tuple[int, str, Sequence[Entry]]:
+        place: Place,
+    ) -> segments.Shelved:
         if connection.execute("SELECT 1 FROM documents WHERE id = ?", (document.id,)).fetchone():
             raise taken(document.id)
-        key = catalog.insert(connection, deposit, document, [e.chunk for e in entries], number, version)
-        return key, document.id, entries
-
-    def _version(self, connection: sqlite3.Connection) -> int:
-        row = connection.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
-        if row is None or not str(row[0]).isdecimal():
-            raise self._catalog.broken("its generation is not a number")
-        return int(row[0]) + 1
+        chunks = [entry.chunk for entry in entries]
+        scope = records.insert(connection, deposit, document, chunks, place, self.broken)
+        return segments.Shelved(place.number, document.id, scope, document.language, entries)
 
     def _dimensions(self) -> int:
         return int(self.identity["space"].split()[1])
 
-    def _forget(self, connection: sqlite3.Connection, source: str, item: str) -> int:
-        """Takes out what an item brought; returns how many documents that were."""
-        query = "SELECT doc, segment FROM documents WHERE source = ? AND item = ?"
-        rows = connection.execute(query, (source, item)).fetchall()
-        for number, segment in rows:
-            catalog.remove(connection, number, segment)
-        connection.execute("DELETE FROM items WHERE source = ? AND item = ?", (source, item))
-        return len(rows)
-
     def _add_segment(self, connection: sqlite3.Connection, number: int, rows: segments.Rows) -> None:
         name = f"{number:08d}-{secrets.token_hex(4)}.seg"
         size, footer = segments.write(self.path / "segments" / name, rows)
-        row = (number, name, size, footer, len(rows.document))
-        connection.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?)", row)
+        manifest.add_segment(connection, SegmentRow(number, name, size, footer, len(rows.document)))
 
     def _merge_small(self, connection: sqlite3.Connection) -> None:
         """Merges segments of one size class once there are ``FAN`` of them, so a shelf keeps few segments."""
         while True:
-            classes: dict[int, list[tuple[int, str, int, int]]] = {}
-            for row in connection.execute("SELECT segment, name, size, footer, rows FROM segments").fetchall():
-                classes.setdefault(segments.size_class(row[4]), []).append(row[:4])
+            classes: dict[int, list[SegmentRow]] = {}
+            for row in manifest.segment_rows(connection, self.broken):
+                classes.setdefault(segments.size_class(row.rows), []).append(row)
             full = [some for _, some in sorted(classes.items()) if len(some) >= segments.FAN]
             if not full:
                 return
             self._merge(connection, full[0])
 
-    def _merge(self, connection: sqlite3.Connection, some: Sequence[tuple[int, str, int, int]]) -> None:
+    def _merge(self, connection: sqlite3.Connection, some: Sequence[SegmentRow]) -> None:
         picked = []
-        for number, name, size, footer in some:
-            dead = {row[0] for row in connection.execute("SELECT doc FROM dead WHERE segment = ?", (number,))}
-            part = Part(number, self._segment(name, size, footer), frozenset(dead))
+        for row in some:
+            dead = {one[0] for one in connection.execute("SELECT doc FROM dead WHERE segment = ?", (row.number,))}
+            part = Part(row.number, self._segment(row), frozenset(dead))
             live = part.live_documents
             picked.append((part.segment, np.ones(len(part.segment.keys), bool) if live is None else live))
         merged = segments.merge(picked)
-        fresh = manifest.next_segment(connection)
-        for number, name, *_ in some:
-            connection.execute("DELETE FROM segments WHERE segment = ?", (number,))
-            connection.execute("DELETE FROM dead WHERE segment = ?", (number,))
-            connection.execute("UPDATE documents SET segment = ? WHERE segment = ?", (fresh, number))
-            self._open.pop(name, None)  # Its map goes with the last view that uses it, not with the next state.
+        fresh = reserve(connection, "segment", 1, self.broken)[0]
+        for row in some:
+            connection.execute("DELETE FROM segments WHERE segment = ?", (row.number,))
+            connection.execute("DELETE FROM dead WHERE segment = ?", (row.number,))
+            connection.execute("UPDATE documents SET segment = ? WHERE segment = ?", (fresh, row.number))
+            self._open.pop(row.name, None)  # Its map goes with the last view that uses it, not with the next state.
         if len(merged.keys):
             self._add_segment(connection, fresh, merged)
 
     def drop(self, items: Iterable[tuple[str, str]]) -> int:
         """Takes away all that these items brought."""
         with self.writing("drop"), self._catalog.changing() as connection:
-            return sum(self._forget(connection, source, item) for source, item in items)
+            return sum(manifest.forget(connection, source, item, self.broken) for source, item in items)
 
     def amend(self, document_id: str, metadata: Metadata) -> None:
         """Replaces the metadata of a document, nothing else."""
         with self.writing("amend"), self._catalog.changing() as connection:
-            row = catalog.find(connection, document_id, self.broken)
-            catalog.amend(connection, row, metadata, self._version(connection))
+            row = find(connection, self._current(connection), document_id, self.broken)
+            records.amend(connection, row, metadata, generation(connection, self.broken) + 1)
 
     def touch(self, revisions: Sequence[tuple[str, str, str]]) -> None:
         """Notes that items have a new revision and the same content."""
         with self.writing("touch"), self._catalog.changing() as connection:
-            connection.executemany(
-                "UPDATE items SET revision = ? WHERE source = ? AND item = ?",
-                [(revision, source, item) for source, item, revision in revisions],
-            )
+            for source, item, revision in revisions:
+                manifest.touch(connection, source, item, revision, self.broken)
 
     def remember(self, key: str, value: str) -> None:
         """Keeps a small named value."""
         with self.writing("remember"), self._catalog.changing() as connection:
-            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"user:{key}", value))
+            note(connection, f"user:{key}", value)
 
     def compact(self) -> None:
         """Merges all segments into one and gives the room back. Answers stay the same to the last bit."""
         with self.writing("compact"):
             with self._catalog.changing() as connection:
-                some = connection.execute("SELECT segment, name, size, footer FROM segments").fetchall()
+                some = manifest.segment_rows(connection, self.broken)
                 dead = connection.execute("SELECT count(*) FROM dead").fetchone()[0]
                 if len(some) > 1 or dead:
                     self._merge(connection, some)
@@ -384,15 +375,16 @@ class EmbeddedStore:
 
     def _rebuild(self, connection: sqlite3.Connection, make: Make, identity: Mapping[str, str]) -> None:
         self._state = None
-        connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(identity.items()))
+        for key, value in identity.items():
+            note(connection, key, value)
         self.identity = {**self.identity, **identity}
         connection.execute("DELETE FROM segments")
         connection.execute("DELETE FROM dead")
-        scopes = catalog.Scopes(connection, self.broken).by_number
+        scopes = records.Scopes(connection, self.broken).by_number
         numbers = [row[0] for row in connection.execute("SELECT doc FROM documents ORDER BY doc").fetchall()]
         for at in range(0, len(numbers), 512):
             batch = numbers[at : at + 512]
-            segment = manifest.next_segment(connection)
+            segment = reserve(connection, "segment", 1, self.broken)[0]
             gathered = [self._remade(connection, number, scopes, make) for number in batch]
             connection.executemany("UPDATE documents SET segment = ? WHERE doc = ?", [(segment, n) for n in batch])
             self._add_segment(connection, segment, segments.gather(gathered, self._dimensions()))
@@ -400,14 +392,13 @@ class EmbeddedStore:
 
     def _remade(
         self, connection: sqlite3.Connection, number: int, scopes: Mapping[int, Scope], make: Make
-    ) -> tuple[int, str, tuple[Entry, ...]]:
-        query = f"SELECT {DocumentRow.COLUMNS} FROM documents WHERE doc = ?"
-        row = DocumentRow(connection.execute(query, (number,)).fetchone(), self.broken)
+    ) -> segments.Shelved:
+        row = records.numbered(connection, [number], self.broken)[number]
         if row.scope not in scopes:
             raise self.broken(f"the scope of document {row.id!r} is missing")
         document = row.document(connection, scopes[row.scope], self.broken)
         spans = tuple(Span(cut[0], cut[1]) for cut in row.cuts(connection, self.broken))
-        return number, row.id, make(document, spans)
+        return segments.Shelved(number, row.id, row.scope, row.language, make(document, spans))
 
     # --- care --------------------------------------------------------------------------------------------------
 
@@ -441,9 +432,11 @@ class EmbeddedView:
 
     def statistics(self) -> Statistics:
         """Counts of the whole shelf."""
-        one = self._connection.execute
-        documents, redactions = one("SELECT count(*), coalesce(sum(redactions), 0) FROM documents").fetchone()
-        skipped = one("SELECT count(*) FROM items WHERE reason <> ''").fetchone()[0]
+        query = "SELECT count(*), coalesce(sum(redactions), 0) FROM documents NOT INDEXED"
+        documents, redactions = self._connection.execute(query).fetchone()
+        if documents != self._state.tally[0]:
+            raise self._store.broken("its documents are not those of its segments")
+        skipped = manifest.skipped(self._connection, self._store.broken)
         size = 0
         for file in self._store.path.rglob("*"):
             with suppress(OSError):  # A writer may take it away meanwhile.
@@ -470,7 +463,7 @@ class EmbeddedView:
         key = (grant, repr(where))
         masks = self._state.masks.get(key)
         if masks is None:
-            masks = [self._mask(part, grant, where) for part in self._state.parts]
+            masks = [self._mask(at, part, grant, where) for at, part in enumerate(self._state.parts)]
             if len(self._state.masks) >= MASKS:
                 self._state.masks.clear()
             self._state.masks[key] = masks
@@ -480,34 +473,26 @@ class EmbeddedView:
         found = self._state.readable.get(grant)
         if found is None:
             covered = [number for number, scope in self._state.scopes.items() if grant.covers(scope)]
-            whole = len(covered) == len(self._state.scopes)
-            languages = self._state.languages if whole else manifest.languages(self._connection, covered)
+            languages = self._state.spoken(covered)
             found = Readable(self._state, self._masks(grant, None), languages)
             if len(self._state.readable) >= MASKS:
                 self._state.readable.clear()
             self._state.readable[grant] = found
         return found
 
-    def _mask(self, part: Part, grant: Grant, where: Where | None) -> NDArray[np.bool_] | None:
+    def _mask(self, at: int, part: Part, grant: Grant, where: Where | None) -> NDArray[np.bool_] | None:
         mask = part.live_documents
         scopes = self._state.scopes
         if not all(grant.covers(scope) for scope in scopes.values()):
-            covered = {number for number, scope in scopes.items() if grant.covers(scope)}
-            scope_of = self._scope_of_documents()
-            keys = part.segment.keys.tolist()
-            seen = np.fromiter((scope_of.get(key, -1) in covered for key in keys), bool, len(keys))
+            covered = [number for number, scope in scopes.items() if grant.covers(scope)]
+            seen = np.isin(part.segment.array("scopes"), np.array(covered, np.int64))
             mask = seen if mask is None else mask & seen
         if where is not None:
             columns = self._store.columns(self._connection, self._state)
-            decided, places = columns.decide(where), part.places(columns)
+            decided, places = columns.decide(where), self._state.places[at]
             passed = (decided[places] if len(decided) else np.zeros(len(places), bool)) & (places >= 0)
             mask = passed if mask is None else mask & passed
         return None if mask is None else mask[part.segment.document]
-
-    def _scope_of_documents(self) -> dict[int, int]:
-        if self._state.by_document is None:
-            self._state.by_document = dict(self._connection.execute("SELECT doc, scope FROM documents"))
-        return self._state.by_document
 
     # --- the legs ------------------------------------------------------------------------------------------------
 
@@ -630,6 +615,9 @@ class EmbeddedView:
 
     # --- texts -----------------------------------------------------------------------------------------------------
 
+    def _row(self, document_id: str) -> DocumentRow:
+        return find(self._connection, self._state, document_id, self._store.broken)
+
     def _whose(self, row: DocumentRow) -> Scope:
         if row.scope not in self._state.scopes:
             raise self._store.broken(f"the scope of document {row.id!r} is missing")
@@ -647,11 +635,11 @@ class EmbeddedView:
         for ref in refs:
             segment, row = self._state.parts[ref >> ROW_BITS].segment, ref & ROW_MASK
             wanted.append((int(segment.keys[int(segment.document[row])]), segment.position(row)))
-        rows = catalog.numbered(self._connection, {number for number, _ in wanted}, self._store.broken)
+        rows = records.numbered(self._connection, {number for number, _ in wanted}, self._store.broken)
         scopes = {number: self._scope(row, grant) for number, row in rows.items()}
-        cuts = catalog.read_cuts(self._connection, wanted, rows, self._store.broken)
+        cuts = records.read_cuts(self._connection, wanted, rows, self._store.broken)
         spans = [(number, cut[0], cut[1]) for (number, _), cut in zip(wanted, cuts, strict=True)]
-        texts = catalog.read_texts(self._connection, spans, self._store.broken)
+        texts = records.read_texts(self._connection, spans, self._store.broken)
         return [
             rows[number].chunk(scopes[number], index, cut, text)
             for (number, index), cut, text in zip(wanted, cuts, texts, strict=True)
@@ -659,17 +647,17 @@ class EmbeddedView:
 
     def document(self, document_id: str, grant: Grant) -> Document:
         """A document whole."""
-        row = catalog.find(self._connection, document_id, self._store.broken)
+        row = self._row(document_id)
         return row.document(self._connection, self._scope(row, grant), self._store.broken)
 
     def slice(self, document_id: str, start: int, end: int | None, grant: Grant) -> tuple[int, int, str]:
         """Part of a document's text, without reading the rest."""
-        row = catalog.find(self._connection, document_id, self._store.broken)
+        row = self._row(document_id)
         self._scope(row, grant)
         start, end = bounds(document_id, start, end, row.chars)
         if start == end:
             return start, end, ""
-        return start, end, catalog.read_text(self._connection, row.number, start, end, self._store.broken)
+        return start, end, records.read_text(self._connection, row.number, start, end, self._store.broken)
 
     def listings(self, grant: Grant, where: Where | None) -> Iterator[Listing]:
         """The documents that the grant covers, by id."""
@@ -679,27 +667,31 @@ class EmbeddedView:
             decided = columns.decide(where)
             allowed = {number for number, at in columns.positions.items() if decided[at]}
         query = f"SELECT {DocumentRow.COLUMNS} FROM documents ORDER BY id"
+        count, last = 0, ""
         for fields in self._connection.execute(query):
             row = DocumentRow(fields, self._store.broken)
+            if count and row.id <= last:
+                raise self._store.broken("its list of documents is not in order")
+            count, last = count + 1, row.id
             scope = self._whose(row)
             if grant.covers(scope) and (allowed is None or row.number in allowed):
                 yield row.listing(scope)
+        if count != self._state.tally[0]:
+            raise self._store.broken("its list of documents is not whole")
 
     def spans(self, document_id: str, grant: Grant) -> tuple[Span, ...]:
         """The spans of a document's chunks, in order."""
-        row = catalog.find(self._connection, document_id, self._store.broken)
+        row = self._row(document_id)
         self._scope(row, grant)
         return tuple(Span(cut[0], cut[1]) for cut in row.cuts(self._connection, self._store.broken))
 
     def entries(self, document_id: str) -> tuple[Entry, ...]:
         """The document's entries, read back from catalog and segment."""
-        row = catalog.find(self._connection, document_id, self._store.broken)
+        row = self._row(document_id)
         scope = self._whose(row)
-        part = next((one for one in self._state.parts if one.number == row.segment), None)
-        if part is None or row.number not in part.segment.keys:
-            raise self._store.broken(f"document {document_id!r} is not in its segment")
-        local = int(np.flatnonzero(part.segment.keys == row.number)[0])
-        text = catalog.read_text(self._connection, row.number, 0, row.chars, self._store.broken)
+        part = next(part for part in self._state.parts if part.find(document_id) >= 0)
+        local = part.find(document_id)
+        text = records.read_text(self._connection, row.number, 0, row.chars, self._store.broken)
         cuts = row.cuts(self._connection, self._store.broken)
         found = []
         for at in np.flatnonzero(part.segment.document == local).tolist():
@@ -710,41 +702,41 @@ class EmbeddedView:
 
     def ledger(self, source: str | None = None, items: Sequence[str] | None = None) -> dict[tuple[str, str], LedgerRow]:
         """What is remembered of every item of a source, or of these items."""
-        return manifest.read_ledger(self._connection, source, items)
+        return manifest.read_ledger(self._connection, source, items, self._store.broken)
 
     def item_of(self, document_id: str, grant: Grant) -> tuple[str, str]:
         """The (source, item) that brought a document."""
-        row = catalog.find(self._connection, document_id, self._store.broken)
+        row = self._row(document_id)
         self._scope(row, grant)
         return row.item
 
     def recall(self, key: str) -> str | None:
         """A small named value."""
-        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (f"user:{key}",)).fetchone()
-        return None if row is None else str(row[0])
+        return noted(self._connection, f"user:{key}", self._store.broken)
 
     def problems(self) -> list[str]:
         """What is wrong with the shelf, read whole."""
         wrong = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
-        alive: dict[int, int] = {}
+        alive: dict[int, tuple[int, int, str]] = {}
         for part in self._state.parts:
             try:
                 part.segment.verify()
             except EstanteError as error:
                 wrong.append(error.message)
-            live = part.live_documents
-            keys = part.segment.keys if live is None else part.segment.keys[live]
-            alive.update(dict.fromkeys(keys.tolist(), part.number))
-        query = f"SELECT {DocumentRow.COLUMNS} FROM documents ORDER BY id"
+                continue
+            keys, scopes = part.segment.keys.tolist(), part.segment.array("scopes").tolist()
+            rows = zip(keys, scopes, part.segment.language_of_documents(), strict=True)
+            alive |= {key: (part.number, scope, language) for key, scope, language in rows if key not in part.dead}
+        query = f"SELECT {DocumentRow.COLUMNS} FROM documents NOT INDEXED"
         for fields in self._connection.execute(query).fetchall():
             wrong += self._document_problems(fields, alive)
-        wrong += [f"segment {alive[key]} holds document number {key}, which the catalog does not" for key in alive]
+        wrong += [f"segment {alive[key][0]} holds document number {key}, which the catalog does not" for key in alive]
         return wrong
 
-    def _document_problems(self, fields: tuple[Any, ...], alive: dict[int, int]) -> list[str]:
+    def _document_problems(self, fields: tuple[Any, ...], alive: dict[int, tuple[int, int, str]]) -> list[str]:
         try:
             row = DocumentRow(fields, self._store.broken)
-            if alive.pop(row.number, None) != row.segment:
+            if alive.pop(row.number, None) != (row.segment, row.scope, row.language):
                 return [f"document {row.id!r} is in the catalog but not in its segment"]
             document = row.document(self._connection, self._whose(row), self._store.broken)
             for cut in row.cuts(self._connection, self._store.broken):
@@ -752,3 +744,16 @@ class EmbeddedView:
         except (EstanteError, ValueError, KeyError) as error:
             return [f"document {fields[3]!r}: {error}"]
         return []
+
+
+def find(connection: sqlite3.Connection, state: State, document_id: str, broken: Broken) -> DocumentRow:
+    """The row of a document, by the ids of the segments, which carry sums. Raises ``NotFound``."""
+    for part in state.parts:
+        local = part.find(document_id)
+        if local >= 0:
+            number = int(part.segment.keys[local])
+            row = records.numbered(connection, [number], broken)[number]
+            if row.id != document_id:
+                raise broken(f"the record of document {document_id!r} is not where it should be")
+            return row
+    raise missing(document_id)

@@ -163,6 +163,18 @@ def test_of_two_names_that_differ_in_a_secret_alone_the_second_is_told(case: Boo
     assert "another item already brought" in outcome.skipped[0].reason
 
 
+def test_notes_and_reasons_of_an_addition_hold_no_secret_of_a_file_name(case: Bookcase, tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / f"{TOKEN}.txt").write_bytes("vigência do convênio".encode("latin-1"))
+    (folder / f"vazio {TOKEN}.txt").write_bytes(b"")
+
+    outcome = case.add(folder)
+
+    assert (len(outcome.notes), len(outcome.skipped)) == (1, 1)
+    assert TOKEN not in repr(outcome)
+
+
 # --- names and values ------------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from pathspec import GitIgnoreSpec
 
 from estante.model.access import ANYONE
 from estante.model.content import Item
-from estante.model.errors import NotFound, SettingsError
+from estante.model.errors import NameTaken, NotFound, SettingsError
 from estante.shelf.sources import Known, Sources, pattern, readers_of
 
 
@@ -330,3 +330,12 @@ def test_a_source_that_is_not_there_is_not_found() -> None:
         Sources().find("x")
 
     assert "estante status" in caught.value.hint
+
+
+def test_a_name_that_was_asked_for_and_is_taken_is_refused(tmp_path: Path) -> None:
+    for parent in ("one", "two"):
+        (tmp_path / parent).mkdir()
+    sources = add(Sources(), tmp_path / "one", name="manuais")
+
+    with pytest.raises(NameTaken, match="'manuais' reads"):
+        add(sources, tmp_path / "two", name="Manuais")

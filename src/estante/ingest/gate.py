@@ -13,6 +13,7 @@ from estante.ingest.language import language_of
 from estante.model.access import Scope
 from estante.model.content import HEADING, Document, Draft, Item, Mark, Metadata, canonical, canonicalise
 from estante.model.errors import ContractBroken, SettingsError, Unreadable
+from estante.security.paths import shown
 from estante.security.scrub import hidden, scrub, scrub_mapping, telling_values
 
 GATE_VERSION: Final = "1"
@@ -88,9 +89,7 @@ def _check_name(name: str) -> None:
 
 def _spelt(name: str) -> str:
     """A name in NFC; what cannot be printed, and bytes that are no text, as ``%0A``."""
-    name = unicodedata.normalize("NFC", name)
-    # A file name that is not UTF-8 reaches Python with its bytes as U+DC80 to U+DCFF.
-    return _CONTROL.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode("utf-8", "surrogateescape")), name)
+    return _CONTROL.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode("utf-8")), shown(name))
 
 
 def _title(draft: Draft, uri: str, hide: Callable[[str], str]) -> str:

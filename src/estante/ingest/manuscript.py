@@ -79,4 +79,4 @@ def draft(
 def refuse_empty(data: bytes) -> None:
     """Raises ``Unreadable`` when there is not one byte."""
     if not data:
-        raise Unreadable("the file is empty", hint="Remove it, or put something in it.")
+        raise Unreadable("there is nothing in it", hint="Remove it, or put something in it.")

@@ -12,7 +12,7 @@ from typing import Any, Final
 from estante.ingest.sourcing import SOURCES
 from estante.model.access import ANYONE, Claim, Readers
 from estante.model.content import Item
-from estante.model.errors import NotFound, SettingsError
+from estante.model.errors import NameTaken, NotFound, SettingsError
 from estante.model.ports import Skipped, Source
 from estante.security.paths import shown
 from estante.security.scrub import scrub
@@ -237,7 +237,7 @@ class Sources:
         wanted = _changed(Known(name=_spelt(options.get("name") or path.name), root=str(path)), options)
         files = next((one for one in self._files_in(path) if _alike(one, wanted) and one.name == wanted.name), None)
         rest = self if files is None else self.without(files.name)
-        made = replace(wanted, name=rest._free(wanted.name))
+        made = replace(wanted, name=rest._free(wanted.name, options))
         return rest._with(made), made, ""
 
     def _new_file(self, path: Path, options: Mapping[str, Any]) -> tuple[Sources, Known, str]:
@@ -253,7 +253,7 @@ class Sources:
                 return self._with(wanted), wanted, file
             rest = self._with(replace(holder, files=others)) if others else self.without(holder.name)
         alike = [one for one in rest._files_in(folder) if _alike(one, wanted) and _fits(one, options)]
-        base = alike[0] if alike else replace(wanted, name=rest._free(fresh.name), files=())
+        base = alike[0] if alike else replace(wanted, name=rest._free(fresh.name, options), files=())
         grown = replace(base, files=tuple(sorted({*(base.files or ()), file})))
         return rest._with(grown), grown, file
 
@@ -263,9 +263,14 @@ class Sources:
     def _with(self, one: Known) -> Sources:
         return Sources([*(other for other in self.known if other.name != one.name), one])
 
-    def _free(self, name: str) -> str:
-        """The name, or the name with the first number that is free."""
-        taken = {one.name.casefold() for one in self.known}
+    def _free(self, name: str, options: Mapping[str, Any]) -> str:
+        """The name, or the name with the first number that is free. Raises ``NameTaken`` for a name asked for."""
+        taken = {one.name.casefold(): one for one in self.known}
+        if options.get("name") and name.casefold() in taken:
+            raise NameTaken(
+                f"the source {taken[name.casefold()].name!r} reads {taken[name.casefold()].root}",
+                hint="Choose another --name.",
+            )
         candidate, number = name, 1
         while candidate.casefold() in taken:
             number += 1

@@ -115,7 +115,7 @@ def test_a_damaged_file_says_so(data: bytes) -> None:
 
 
 def test_an_empty_file_says_so() -> None:
-    with pytest.raises(Unreadable, match="the file is empty"):
+    with pytest.raises(Unreadable, match="there is nothing in it"):
         draft("a.pdf", b"")
 
 

@@ -92,7 +92,7 @@ def test_a_guessed_encoding_is_told() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "the file is empty"),
+        (b"", "there is nothing in it"),
         (b" \n\t", "no text in it"),
         (b"\xef\xbb\xbf", "no text in it"),
         (b"\0" * 9, "not text"),

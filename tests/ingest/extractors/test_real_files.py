@@ -80,7 +80,7 @@ def test_a_reader_sees_what_is_there(row: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("txt/empty.txt", "the file is empty"),
+        ("txt/empty.txt", "there is nothing in it"),
         ("txt/fake-text-all-whitespace.txt", "no text in it"),
         ("pdf/encrypted_doc_no_id.pdf", "no text layer"),
         ("pdf/saslprep-r6.pdf", "encrypted"),

@@ -66,5 +66,5 @@ def test_an_old_encoding_is_read() -> None:
 
 
 def test_an_empty_table_says_so() -> None:
-    with pytest.raises(Unreadable, match="the file is empty"):
+    with pytest.raises(Unreadable, match="there is nothing in it"):
         draft("a.csv", b"")

@@ -328,7 +328,7 @@ def test_the_strict_kind_of_docx_is_read() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "the file is empty"),
+        (b"", "there is nothing in it"),
         (b"PK\x03\x04 nothing", "damaged"),
         (b"plain text", "damaged"),
         (made(p(r(" "))), "no text in it"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import time
 
 import pytest
 
 from estante.model.content import Redaction, Span
 from estante.security.scrub import DETECTORS_VERSION, detectors, mask, names_secret, scrub, scrub_value
+from tests.growth import BETWEEN, ratio
 
 A16 = "aB3dE5gH7jK9mN1p"
 A36 = "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA2cD4eF6"
@@ -358,12 +358,4 @@ def test_the_version_of_the_detectors_names_the_table() -> None:
     ],
 )
 def test_the_time_grows_with_the_text_and_not_with_its_square(unit: str) -> None:
-    def seconds(size: int) -> float:
-        text = unit * (size // len(unit))
-        start = time.process_time()
-        scrub(text)
-        return time.process_time() - start
-
-    small = max(min(seconds(20_000) for _ in range(3)), 0.001)
-    # Sixteen times the text: squared time would take 256 times as long.
-    assert seconds(320_000) < 80 * small
+    assert ratio(lambda size: scrub(unit * (size // len(unit))), 40_000) < BETWEEN

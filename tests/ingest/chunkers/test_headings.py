@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
@@ -13,6 +12,7 @@ from estante.ingest.gate import admit
 from estante.model.access import ANYONE, Scope
 from estante.model.content import Document, Draft, Item, Mark
 from estante.model.errors import SettingsError
+from tests.growth import BETWEEN, ratio
 
 SENTENCE = "O prazo de entrega conta a partir do aceite do pedido."
 PARAGRAPH = " ".join([SENTENCE] * 6)  # 329 characters
@@ -250,19 +250,14 @@ def test_the_time_grows_with_the_text_and_not_with_its_square(kind: str) -> None
         "headings in one line": "título ",
     }[kind]
 
-    def seconds(size: int) -> float:
+    def cut(size: int) -> None:
         text = unit * (size // len(unit))
         marks = (
             [Mark("heading", at, at + 6, "título", 2) for at in range(0, len(text), 700)] if "headings" in kind else []
         )
-        document = read(text, tuple(marks))
-        start = time.process_time()
-        assert list(HeadingsChunker().spans(document))
-        return time.process_time() - start
+        assert list(HeadingsChunker().spans(read(text, tuple(marks))))
 
-    small = max(min(seconds(250_000) for _ in range(3)), 0.002)
-    # Eight times the text: squared time would take 64 times as long.
-    assert seconds(2_000_000) < 30 * small
+    assert ratio(cut, 250_000) < BETWEEN
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
-import time
+from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
 from estante.model.content import LINE
 from estante.model.errors import Unreadable
+from tests.growth import BETWEEN, ratio
 from tests.ingest.extractors.reading import draft, marked
 
 
@@ -156,23 +158,23 @@ def test_what_has_no_text_is_unreadable(data: bytes) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "> " * 5000 + "x",
-        "- " * 5000 + "x",
-        "<!-- " * 20_000,
-        "<script " * 20_000,
-        "`" * 20_000,
-        "&amp;" * 20_000,
-        "# " + "[" * 5000,
-        "".join("`" * length + " " for length in range(1, 400)),
-        "data:a/b;base64," * 10_000,
-        "[" * 10_000 + "]" * 10_000,
-        "*a_" * 5_000,
-        "|" * 20_000 + "\n" + "|-" * 10_000 + "|\n",
+        lambda size: "> " * size + "x",
+        lambda size: "- " * size + "x",
+        lambda size: "<!-- " * 4 * size,
+        lambda size: "<script " * 4 * size,
+        lambda size: "`" * 4 * size,
+        lambda size: "&amp;" * 4 * size,
+        lambda size: "# " + "[" * size,
+        lambda size: "".join("`" * length + " " for length in range(1, int((16 * size) ** 0.5))),
+        lambda size: "data:a/b;base64," * 2 * size,
+        lambda size: "[" * 2 * size + "]" * 2 * size,
+        lambda size: "*a_" * size,
+        lambda size: "|" * 4 * size + "\n" + "|-" * 2 * size + "|\n",
     ],
 )
-def test_hostile_markdown_takes_no_long_time(source: str) -> None:
-    start = time.perf_counter()
+def test_the_time_for_hostile_markdown_does_not_grow_with_its_square(source: Callable[[int], str]) -> None:
+    def read(size: int) -> None:
+        with suppress(Unreadable):  # Some of it holds nothing that can be seen.
+            draft("a.md", source(size))
 
-    draft("a.md", source)
-
-    assert time.perf_counter() - start < 10
+    assert ratio(read, 1_000) < BETWEEN

@@ -21,6 +21,7 @@ from estante.model.asking import Mode
 from estante.model.errors import (
     CorruptShelf,
     EstanteError,
+    FullDisk,
     NameTaken,
     NotFound,
     SettingsError,
@@ -70,16 +71,23 @@ def create(home: str | os.PathLike[str], settings: Settings | None = None) -> Bo
     there = {name: one for name, one in shelves.items() if (one.path / "catalog.sqlite").exists()}
     if len(there) == len(shelves) or any(_used(settings, name, one) for name, one in there.items()):
         raise NameTaken(f"there is a bookcase at {root} already", hint="Open it: estante.open(...)")
+    made: list[Path] = []
     try:
         root.mkdir(parents=True, exist_ok=True)
         (root / FOLDER).mkdir(mode=0o700, exist_ok=True)
         for name in sorted(shelves.keys() - there.keys()):
+            made.append(shelves[name].path)
             _make(settings, parts, name, shelves[name]).close()
+        return open_bookcase(root, settings)
+    except FullDisk:
+        for path in made:  # Half a bookcase, or one that nobody was handed, would be in the way of the next attempt.
+            for name in ("catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-shm"):
+                (path / name).unlink(missing_ok=True)
+        raise
     except OSError as error:
         raise Unavailable(
             f"cannot make a bookcase at {root}: {error.strerror}", hint="Choose a folder that you may write to."
         ) from error
-    return open_bookcase(root, settings)
 
 
 def _used(settings: Settings, name: str, one: ShelfSettings) -> bool:

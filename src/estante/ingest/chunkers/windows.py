@@ -3,48 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
+from estante.contract import windows
 from estante.model.content import Document, Span
 from estante.model.errors import SettingsError
 
-_CUTS: Final = ("\n\n", "\n", ". ", "? ", "! ", " ")
-
 
 def window_spans(text: str, size: int, overlap: int) -> list[tuple[int, int]]:
-    """The bounds of the windows of ``text``, in order, without blank space at their ends.
-
-    A window holds at most ``size`` characters and ends at the best boundary of its last fifth; the next one begins
-    ``overlap`` characters before that end. A window that lies wholly within the one before it is left out.
-    """
+    """The bounds of the windows of ``text``, as the contract cuts them. Raises ``SettingsError`` for bad numbers."""
     _check(size, overlap)
-    spans: list[tuple[int, int]] = []
-    start = 0
-    while start < len(text):
-        end = _end(text, start, size)
-        window = text[start:end]
-        kept = window.strip()
-        if kept:
-            first = start + len(window) - len(window.lstrip())
-            span = (first, first + len(kept))
-            if not spans or span[0] < spans[-1][0] or span[1] > spans[-1][1]:
-                spans.append(span)
-        # Where a boundary came early, stepping back by the overlap would never get past it.
-        start = end - overlap if end - overlap > start else end
-    return spans
-
-
-def _end(text: str, start: int, size: int) -> int:
-    """Where the window that begins at ``start`` ends."""
-    end = start + size
-    if end >= len(text):
-        return len(text)
-    low = start + int(size * 0.8)
-    for cut in _CUTS:
-        at = text.rfind(cut, low, end)
-        if at > low:
-            return at + len(cut)
-    return end
+    return windows.window_spans(text, size, overlap)
 
 
 def _check(size: int, overlap: int) -> None:

@@ -28,6 +28,10 @@ EXCUSES = [
     r"only Windows",
     r"only macOS",
     r"this account may (list|read|write) every",
+    # Checks of the kit that have nothing to look at in a pipeline: each fault's own test proves that they look.
+    r"there is nothing to check: it takes a spec",
+    r"nothing says how another process could make the pipeline",
+    r"no hit declares an item_\* key",
 ]
 if "ESTANTE_DATA" not in os.environ:
     EXCUSES.append(r"outside data is absent")

@@ -60,6 +60,16 @@ def test_a_link_is_followed_before_it_is_named(tmp_path: Path) -> None:
     assert document_source_identity(tmp_path / "door", tmp_path / "real.md") == "real.md"
 
 
+def test_a_link_that_leads_out_of_the_folder_keeps_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.md").write_text("x", "utf-8")
+    (tmp_path / "library" / "deep").mkdir(parents=True)
+    (tmp_path / "library" / "deep" / "Leave.MD").symlink_to(tmp_path / "elsewhere.md")
+
+    identity = document_source_identity(tmp_path / "library", tmp_path / "library" / "deep" / "Leave.MD")
+
+    assert identity == "leave.md"
+
+
 def test_dots_in_a_path_do_not_count(tmp_path: Path) -> None:
     assert document_source_identity(tmp_path, tmp_path / "a" / ".." / "b.md") == "b.md"
 

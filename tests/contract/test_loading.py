@@ -128,7 +128,7 @@ def test_a_linked_file_is_read_and_a_linked_folder_is_not_but_told(tmp_path: Pat
 
     loaded = load_documents(tmp_path / "in")
 
-    assert [(one.relative_path, one.source_identity) for one in loaded] == [("a.md", "a.md"), ("link.md", "note.md")]
+    assert [(one.relative_path, one.source_identity) for one in loaded] == [("a.md", "a.md"), ("link.md", "link.md")]
     assert loaded.passed_over == (("folder", "a link to a folder is not followed"),)
 
 

@@ -312,6 +312,6 @@ def test_depth_does_not_hide_a_secret() -> None:
     assert path.endswith("[0].token")
 
 
-@pytest.mark.parametrize("value", [None, 1, 1.5, True, "", [], {}, (), object()], ids=repr)
+@pytest.mark.parametrize("value", [None, 1, 1.5, True, "", [], {}, (), object()])
 def test_a_value_without_keys_has_no_paths(value: object) -> None:
     assert secret_paths(value) == []

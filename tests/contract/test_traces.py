@@ -77,14 +77,13 @@ def test_a_fraction_is_cut_to_a_whole_number() -> None:
 @pytest.mark.parametrize(
     "value",
     [None, True, False, "3", b"3", -1, -0.5, float("nan"), float("inf"), float("-inf"), [3], {"n": 3}, 3j, object()],
-    ids=repr,
 )
 def test_what_is_no_count_is_not_reported(value: object) -> None:
     assert TokenUsage.from_mapping({"input_tokens": value}) == EMPTY
     assert TokenUsage.from_mapping({"input_tokens": value, "prompt_tokens": 4}) == usage(input_tokens=4)
 
 
-@pytest.mark.parametrize("value", [None, {}, [], (), "text", 5, object(), float("nan")], ids=repr)
+@pytest.mark.parametrize("value", [None, {}, [], (), "text", 5, object(), float("nan")])
 def test_what_tells_nothing_is_an_empty_usage(value: object) -> None:
     assert TokenUsage.from_mapping(value) == EMPTY
     assert token_usage_from_response(value) == EMPTY

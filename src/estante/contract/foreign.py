@@ -21,7 +21,7 @@ from estante.contract.specs import ConnectorSpec
 
 THEIRS: Final = "rag_connector"
 _OURS: Final = ("estante.contract.models", "estante.contract.errors", "estante.contract.prompts")
-_METHODS: Final = (
+METHODS: Final = (
     "query",
     "pull_all_chunks",
     "list_chunks",
@@ -80,7 +80,7 @@ def adopted(pipeline: Any) -> RagPipeline:
         return pipeline
     if not callable(getattr(pipeline, "query", None)):
         raise ConnectorContractError(f"a connector built a {type(pipeline).__name__}, which has no query(); mend it")
-    methods = {name: _forwarding(name) for name in _METHODS if _offers(pipeline, name)}
+    methods = {name: _forwarding(name) for name in METHODS if _offers(pipeline, name)}
     kind = type(type(pipeline).__name__, (AdoptedPipeline,), methods)
     made: RagPipeline = kind(pipeline)
     return made
@@ -138,7 +138,7 @@ def from_theirs(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def called(*arguments: Any, **named: Any) -> Any:
         with translated_errors():
-            return _ours(function(*arguments, **named))
+            return ours(function(*arguments, **named))
 
     return called
 
@@ -167,8 +167,8 @@ def _offers(pipeline: object, name: str) -> bool:
 def _forwarding(name: str) -> Callable[..., Any]:
     def method(self: AdoptedPipeline, *arguments: Any, **named: Any) -> Any:
         with translated_errors():
-            given = {key: _theirs(value) for key, value in named.items()}
-            return _ours(getattr(self.foreign, name)(*map(_theirs, arguments), **given))
+            given = {key: theirs(value) for key, value in named.items()}
+            return ours(getattr(self.foreign, name)(*map(theirs, arguments), **given))
 
     method.__name__ = name
     method.__doc__ = getattr(RagPipeline, name, method).__doc__
@@ -193,11 +193,13 @@ def _their_class(name: str) -> type | None:
     return found if isinstance(found, type) else None
 
 
-def _ours(value: Any) -> Any:
+def ours(value: Any) -> Any:
+    """A value of the other library, with every record in it as ours of the same name."""
     return _converted(value, _is_theirs, _our_class)
 
 
-def _theirs(value: Any) -> Any:
+def theirs(value: Any) -> Any:
+    """A value of ours, with every record in it as the other library's of the same name."""
     return _converted(value, _is_ours, _their_class)
 
 

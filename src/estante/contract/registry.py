@@ -48,6 +48,12 @@ class BuiltinConnector:
 BUILTINS: Final[dict[str, BuiltinConnector]] = {
     "estante": BuiltinConnector("estante.shelf.connector:CONNECTOR_SPEC"),
     "reference": BuiltinConnector("estante.shelf.connector:REFERENCE_SPEC"),
+    "langchain": BuiltinConnector("estante.serve.adapters.langchain:CONNECTOR_SPEC", extra="langchain"),
+    "llamaindex": BuiltinConnector("estante.serve.adapters.llamaindex:CONNECTOR_SPEC", extra="llamaindex"),
+    "haystack": BuiltinConnector("estante.serve.adapters.haystack:CONNECTOR_SPEC", extra="haystack"),
+    "chroma": BuiltinConnector("estante.serve.adapters.chroma:CONNECTOR_SPEC", extra="chroma"),
+    "http": BuiltinConnector("estante.serve.adapters.http:CONNECTOR_SPEC", extra="http"),
+    "mcp": BuiltinConnector("estante.serve.adapters.mcp:CONNECTOR_SPEC", extra="mcp"),
 }
 """By type. Names, because this floor knows none of those above it; nothing is imported before it is asked for."""
 

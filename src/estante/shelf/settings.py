@@ -30,6 +30,9 @@ PREFIX: Final = "ESTANTE_"
 DEFAULT: Final = "default"
 MAX_BYTES: Final = 200_000_000
 
+_REPORTING: Final = ("ANONYMIZED_TELEMETRY", "HAYSTACK_TELEMETRY_ENABLED")
+"""Variables by which Chroma and Haystack are told whether to report their use."""
+
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _CREDENTIAL: Final = re.compile(r"(?:^|[_-])(?:token|password|passwd|senha|secret|api[_-]?key|credentials?)$", re.I)
 
@@ -245,6 +248,16 @@ def find_home(start: Path) -> Path | None:
         if (folder / FOLDER).is_dir() or (folder / FILE).is_file():
             return folder
     return None
+
+
+def environment() -> Mapping[str, str]:
+    """The variables of the environment, for doors to hand to connectors that name variables of their own."""
+    return dict(os.environ)
+
+
+def quieten() -> None:
+    """Lets libraries that report their own use report nothing, in this process and in those that it starts."""
+    os.environ.update(dict.fromkeys(_REPORTING, "False"))
 
 
 def home_named(environ: Mapping[str, str] | None = None) -> Path | None:

@@ -1,0 +1,67 @@
+"""Failures at the border of the contract, as errors of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from estante.model.errors import ContractBroken, EstanteError, MissingExtra, NotFound, SettingsError
+
+if TYPE_CHECKING:
+    from estante.contract.errors import ConnectorError
+
+_HINTS: Final = {
+    "DatasetIntegrityError": "Get an unchanged copy of the folder; estante dataset verify tells all that is wrong.",
+    "ConnectorRegistrationError": "Check the type of the connector and its parameters.",
+    "ConnectorOperationalError": "See that what stands behind it answers and can be read, then run it again.",
+    "UnsupportedCapability": "Use a connector that offers this.",
+    "ConnectorContractError": "Mend what the message names, or ask whoever made it.",
+}
+"""By the classes of the contract: what to do next, where the message does not say it. The nearest one counts."""
+
+
+def contract_error(error: BaseException) -> EstanteError | None:
+    """A failure of the contract with what to do next; None for any other error."""
+    from estante.contract.errors import ConnectorError
+
+    return _told(error) if isinstance(error, ConnectorError) else None
+
+
+def _told(error: ConnectorError) -> EstanteError:
+    kinds = (kind.__name__ for kind in type(error).__mro__)
+    hint = next((_HINTS[kind] for kind in kinds if kind in _HINTS), _HINTS["ConnectorContractError"])
+    return ContractBroken(str(error) or type(error).__name__, hint=hint)
+
+
+@contextmanager
+def kit(what: str) -> Iterator[None]:
+    """Inside, the kit of the contract fails as every command does; ``what`` is a folder that should be there, or not.
+
+    Failures of the contract itself need no help: the command line knows them.
+    """
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise NotFound(str(error), hint=f"Say where {what} can be found.") from error
+    except FileExistsError as error:
+        raise SettingsError(str(error), hint="Name a folder that is not there yet.") from error
+    except ImportError as error:
+        raise MissingExtra(str(error), hint="Install what is missing, then run it again.") from error
+
+
+@contextmanager
+def strangers(who: str) -> Iterator[None]:
+    """Inside, code of others runs: whatever it raises, beside failures of the contract, becomes one that names it."""
+    from estante.contract.errors import ConnectorError
+
+    try:
+        yield
+    except (ConnectorError, EstanteError):
+        raise
+    except (Exception, SystemExit) as error:
+        text = " ".join(str(error).split())
+        raise ContractBroken(
+            f"{who} failed: {type(error).__name__}{f': {text[:500]}' if text else ''}",
+            hint="Mend it, or ask whoever made it; --verbose prints the traceback.",
+        ) from error

@@ -1,0 +1,139 @@
+"""A pipeline named on the command line: by the type of its connector, or by the class that makes it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from estante.model.errors import ContractBroken, NotFound, SettingsError, UnknownName
+from estante.serve.cli.borders import strangers
+
+if TYPE_CHECKING:
+    from estante.contract.pipeline import RagPipeline
+    from estante.contract.specs import ConnectorSpec
+
+
+@contextmanager
+def pipeline_of(
+    connector_type: str | None, params: str | None, target: str | None, kwargs: str | None
+) -> Iterator[RagPipeline]:
+    """The pipeline that the flags ``--connector-type`` and ``--params``, or ``--import`` and ``--kwargs``, stand for.
+
+    It is closed behind the block, if it can be. Raises ``SettingsError`` for flags that make no sense together or are
+    not JSON, ``UnknownName`` for a type that nobody registered, ``ContractBroken`` when what was named fails.
+    """
+    if (connector_type is None) == (target is None):
+        raise SettingsError(
+            "name one pipeline, by the type of its connector or by what makes it",
+            hint="Give either --connector-type TYPE or --import MOD:ATTR.",
+        )
+    if connector_type is not None:
+        _refuse_other(kwargs, "--kwargs", "--import")
+        pipeline = _connected(connector_type, object_of(params, "--params"))
+    else:
+        _refuse_other(params, "--params", "--connector-type")
+        pipeline = _imported(str(target), object_of(kwargs, "--kwargs"))
+    try:
+        yield pipeline
+    finally:
+        close = getattr(pipeline, "close", None)
+        if callable(close):
+            with strangers(f"close of {type(pipeline).__name__}"):
+                close()
+
+
+def _refuse_other(given: str | None, option: str, partner: str) -> None:
+    if given is not None:
+        raise SettingsError(f"{option} goes with {partner}", hint=f"Leave {option} out.")
+
+
+def object_of(text: str | None, option: str) -> dict[str, Any]:
+    """The JSON object that an option holds; none is an empty one. The value is never shown: it may hold a secret."""
+    import json
+
+    hint = f"""Write {option} '{{"name": "value"}}'."""
+    if text is None:
+        return {}
+    try:
+        held = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
+        raise SettingsError(
+            f"{option} is not JSON{where}", hint=f"""Write {option} '{{"name": "value"}}'."""
+        ) from error
+    if not isinstance(held, dict):
+        raise SettingsError(f"{option} is no JSON object", hint=hint)
+    return held
+
+
+def spec_of(connector_type: str) -> ConnectorSpec:
+    """The connector of this type. Raises ``UnknownName`` with the nearest one, or all there are."""
+    from difflib import get_close_matches
+
+    from estante.contract.registry import connector_errors, get_connector, registered_types
+
+    spec = get_connector(connector_type)
+    if spec is not None:
+        return spec
+    broken = next((row for row in connector_errors() if row.type == connector_type), None)
+    if broken is not None:
+        raise ContractBroken(
+            f"connector {connector_type!r} of {broken.origin} cannot be loaded: {broken.error}",
+            hint="Update or uninstall that package.",
+        )
+    types = registered_types()
+    near = get_close_matches(connector_type, types, n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"Registered: {', '.join(types) or 'none'}."
+    raise UnknownName(f"connector {connector_type!r} is not registered", hint=hint)
+
+
+def _connected(connector_type: str, params: dict[str, Any]) -> RagPipeline:
+    from estante.contract.params import ParamsError
+    from estante.shelf.settings import environment
+
+    spec = spec_of(connector_type)
+    with strangers(f"connector {connector_type!r}"):
+        if spec.connect is None:
+            # Then the parameters are taken for the connection document itself.
+            return _checked(spec.build(params), f"build of connector {connector_type!r}")
+        try:
+            pipeline, _ = spec.connect_with(params, environ=environment())
+        except ParamsError as error:
+            raise SettingsError(str(error), hint=f"Run: estante connectors {connector_type}") from error
+        return _checked(pipeline, f"connect of connector {connector_type!r}")
+
+
+def _imported(target: str, kwargs: dict[str, Any]) -> RagPipeline:
+    module, colon, attribute = target.partition(":")
+    if not (colon and module and attribute):
+        raise SettingsError(f"{target!r} is no module and attribute", hint="Write --import package.module:Class")
+    # Behind everything else, so that no file of the current folder stands in for a module of Python's.
+    sys.path.append(str(Path.cwd()))
+    with strangers(target):
+        try:
+            made: Any = import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name and (module == error.name or module.startswith(f"{error.name}.")):
+                raise NotFound(f"there is no module {error.name!r}", hint="Check its name and the path.") from error
+            raise
+        for name in attribute.split("."):
+            if not hasattr(made, name):
+                raise NotFound(f"{module} has no {attribute!r}", hint="Check the name behind the colon.")
+            made = getattr(made, name)
+        maker: Callable[..., object] = made
+        return _checked(maker(**kwargs), target)
+
+
+def _checked(made: object, who: str) -> RagPipeline:
+    """The pipeline, or one that stands for it when it was written for rag-connector."""
+    from estante.contract.foreign import adopted
+    from estante.contract.pipeline import RagPipeline
+
+    theirs = any(kind.__name__ == "RagPipeline" for kind in type(made).__mro__)
+    if not isinstance(made, RagPipeline) and not theirs:
+        raise ContractBroken(f"{who} gave a {type(made).__name__}, which is no RagPipeline", hint="Ask its author.")
+    return adopted(made)

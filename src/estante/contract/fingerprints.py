@@ -19,10 +19,11 @@ from estante.contract.errors import ContractValueError
 def document_source_identity(dataset_folder: str | PathLike[str], filepath: str | PathLike[str]) -> str:
     """The name of a file within its folder: relative, with ``/``, case folded; its base name alone when outside.
 
-    Links are followed first. Two files that differ only by case, or are one file by two links, have one identity.
+    Links are followed first, so two files that differ only by case, or are one file by two links, have one identity.
+    A link that leads out of the folder keeps its own base name.
     """
     root, path = Path(dataset_folder).resolve(), Path(filepath).resolve()
-    name = str(path.relative_to(root)) if path.is_relative_to(root) else path.name
+    name = str(path.relative_to(root)) if path.is_relative_to(root) else Path(filepath).name
     return name.replace("\\", "/").casefold()
 
 

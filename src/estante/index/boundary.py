@@ -62,7 +62,10 @@ def bounds(document_id: str, start: int, end: int | None, size: int) -> tuple[in
 
 def space_to_text(space: Space) -> str:
     """A vector space in one line."""
-    return " ".join("_".join(str(one).split()) for one in (space.model, space.dimensions, space.revision, space.metric))
+    told = [space.model, space.dimensions, space.revision, space.metric]
+    if not space.normalised:
+        told.append("not_normalised")
+    return " ".join("_".join(str(one).split()) for one in told)
 
 
 def refuse_stale(found: dict[str, str], expected: dict[str, str], command: str) -> None:

@@ -101,8 +101,13 @@ class Engine:
         text = query.text[:QUERY_CHARACTERS].strip()
         if query.mode == "lexical" or not text:
             return None
-        found = self._vectors(self.encoder.queries, [text])[0]
+        found = self.questions([text])[0]
         return found if found.scale else None
+
+    def questions(self, texts: Sequence[str]) -> list[Quantised]:
+        """The vector of each question as a search compares it; all zeros where the encoder has nothing to say."""
+        asked = [text[:QUERY_CHARACTERS].strip() for text in texts]
+        return self._vectors(self.encoder.queries, asked) if asked else []
 
     def _vectors(self, encode: Callable[[Sequence[str]], Any], texts: list[str]) -> list[Quantised]:
         """The vector of each text. Raises ``ContractBroken`` when the encoder gives too many, too few or others."""

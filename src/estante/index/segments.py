@@ -389,8 +389,12 @@ class Segment:
         for at in np.flatnonzero(rows == row):
             number = int(np.searchsorted(indptr, at, side="right")) - 1
             found[terms[int(term_at[number]) : int(term_at[number + 1])].decode()] = int(counts[at])
+        return found, self.vector(row)
+
+    def vector(self, row: int) -> Quantised:
+        """The vector of one row."""
         vector = self.array("vectors", row, row + 1).tobytes()
-        return found, Quantised(vector, float(self.array("scales", row, row + 1)[0]))
+        return Quantised(vector, float(self.array("scales", row, row + 1)[0]))
 
     def all_terms(self) -> list[bytes]:
         """Every term, sorted."""

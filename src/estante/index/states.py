@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from estante.index import lexical, segments
 from estante.index.columns import Columns
 from estante.model.access import Grant, Scope
-from estante.model.ports import Word
+from estante.model.ports import Holdings, Word
 
 
 class Part:
@@ -78,6 +78,7 @@ class State:
         self.places: list[NDArray[np.int64]] = []
         self.readable: dict[Grant, Readable] = {}
         self.masks: dict[tuple[Grant, str], list[NDArray[np.bool_] | None]] = {}
+        self.holdings: dict[tuple[Grant, str], Holdings] = {}
         self.tally = sum(part.tally[0] for part in parts), sum(part.tally[1] for part in parts)
 
     def spoken(self, scopes: Iterable[int]) -> tuple[str, ...]:

@@ -92,6 +92,10 @@ class Quantised:
     values: bytes
     scale: float
 
+    def floats(self) -> list[float]:
+        """The components as plain numbers."""
+        return [value * self.scale for value in memoryview(self.values).cast("b")]
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -193,6 +197,19 @@ class Lexical:
     held: tuple[bool, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """What of a shelf a grant and a filter let through.
+
+    ``mark`` is a short text that changes when one of these documents comes, goes, is replaced or is described anew,
+    and with nothing else.
+    """
+
+    documents: int
+    chunks: int
+    mark: str
+
+
 class View(Protocol):
     """One whole state of a shelf, unmoved by writers, to search and read.
 
@@ -223,6 +240,21 @@ class View(Protocol):
 
     def chunks(self, refs: Sequence[int], grant: Grant) -> list[Chunk]:
         """The chunks of candidates, read for these alone."""
+
+    def vectors(self, refs: Sequence[int]) -> list[Quantised]:
+        """The vector of each candidate as it is kept."""
+
+    def holdings(self, grant: Grant, where: Where | None) -> Holdings:
+        """Counts and mark of what the grant covers and the filter lets through."""
+
+    def scan(self, after: tuple[str, int] | None, k: int, grant: Grant, where: Where | None) -> list[int]:
+        """The first k candidates behind a place (document id and position) by ``tie``; None is the beginning."""
+
+    def locate(self, places: Sequence[tuple[str, int]], grant: Grant, where: Where | None) -> list[int | None]:
+        """The candidate at each place; None where nothing stands, or nothing that may be seen."""
+
+    def preceding(self, document_ids: Sequence[str], grant: Grant, where: Where | None) -> list[int]:
+        """How many of the chunks that may be seen stand in documents whose ids come before each of these."""
 
     def document(self, document_id: str, grant: Grant) -> Document:
         """A document whole. Raises ``NotFound`` when it is absent or not covered."""
@@ -328,6 +360,7 @@ __all__ = [
     "Entry",
     "Extractor",
     "Found",
+    "Holdings",
     "LedgerRow",
     "Lexical",
     "Listing",

@@ -505,6 +505,12 @@ class Bookcase:
         return f"<Bookcase {where!r} closed>" if self._closed else f"<Bookcase {where!r}: {len(self)} documents>"
 
 
+def parts_of(case: Bookcase) -> tuple[str, Engine, Shelves]:
+    """A bookcase's tenant, engine and shelves, for those on this floor that read by themselves."""
+    case._refuse_closed()
+    return case._tenant, case._engine, case._shelves
+
+
 def _counts(store: Store) -> int:
     with store.view() as view:
         return view.statistics().documents

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estante.index import catalog, dense, lexical, manifest, records, segments
+from estante.index import catalog, dense, lexical, manifest, order, records, segments
 from estante.index.boundary import bounds, missing, refuse_foreign, refuse_stale, space_to_text, taken, unwritable
 from estante.index.catalog import Catalog
 from estante.index.columns import Columns
@@ -36,6 +36,7 @@ from estante.model.ports import (
     Deposit,
     Entry,
     Found,
+    Holdings,
     LedgerRow,
     Lexical,
     Listing,
@@ -481,6 +482,10 @@ class EmbeddedView:
         return found
 
     def _mask(self, at: int, part: Part, grant: Grant, where: Where | None) -> NDArray[np.bool_] | None:
+        mask = self._documents(at, part, grant, where)
+        return None if mask is None else mask[part.segment.document]
+
+    def _documents(self, at: int, part: Part, grant: Grant, where: Where | None) -> NDArray[np.bool_] | None:
         mask = part.live_documents
         scopes = self._state.scopes
         if not all(grant.covers(scope) for scope in scopes.values()):
@@ -492,7 +497,7 @@ class EmbeddedView:
             decided, places = columns.decide(where), self._state.places[at]
             passed = (decided[places] if len(decided) else np.zeros(len(places), bool)) & (places >= 0)
             mask = passed if mask is None else mask & passed
-        return None if mask is None else mask[part.segment.document]
+        return mask
 
     # --- the legs ------------------------------------------------------------------------------------------------
 
@@ -644,6 +649,35 @@ class EmbeddedView:
             rows[number].chunk(scopes[number], index, cut, text)
             for (number, index), cut, text in zip(wanted, cuts, texts, strict=True)
         ]
+
+    def vectors(self, refs: Sequence[int]) -> list[Quantised]:
+        """The vector of each candidate as it is kept."""
+        return [self._state.parts[ref >> ROW_BITS].segment.vector(ref & ROW_MASK) for ref in refs]
+
+    def holdings(self, grant: Grant, where: Where | None) -> Holdings:
+        """Counts and mark of what the grant covers and the filter lets through."""
+        key = (grant, repr(where))
+        if key not in self._state.holdings:
+            seen = [self._documents(at, part, grant, where) for at, part in enumerate(self._state.parts)]
+            found = order.holdings(self._connection, self._state.parts, seen, self._masks(grant, where))
+            if len(self._state.holdings) >= MASKS:
+                self._state.holdings.clear()
+            self._state.holdings[key] = found
+        return self._state.holdings[key]
+
+    def scan(self, after: tuple[str, int] | None, k: int, grant: Grant, where: Where | None) -> list[int]:
+        """The first k candidates behind a place."""
+        found = order.scan(self._state.parts, self._masks(grant, where), after, k)
+        return [at << ROW_BITS | row for at, row in found]
+
+    def locate(self, places: Sequence[tuple[str, int]], grant: Grant, where: Where | None) -> list[int | None]:
+        """The candidate at each place."""
+        found = order.locate(self._state.parts, self._masks(grant, where), places)
+        return [None if one is None else one[0] << ROW_BITS | one[1] for one in found]
+
+    def preceding(self, document_ids: Sequence[str], grant: Grant, where: Where | None) -> list[int]:
+        """How many chunks that may be seen stand in documents before each."""
+        return order.preceding(self._state.parts, self._masks(grant, where), document_ids)
 
     def document(self, document_id: str, grant: Grant) -> Document:
         """A document whole."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from estante.model.ports import (
     Deposit,
     Entry,
     Found,
+    Holdings,
     LedgerRow,
     Lexical,
     Listing,
@@ -282,6 +284,38 @@ class MemoryView:
                 raise missing(chunk.document_id)
             found.append(held.document.cut(chunk.index, chunk.span))
         return found
+
+    def vectors(self, refs: Sequence[int]) -> list[Quantised]:
+        """The vector of each candidate as it is kept."""
+        return [self._rows[ref].vector for ref in refs]
+
+    def holdings(self, grant: Grant, where: Where | None) -> Holdings:
+        """Counts and mark of what the grant covers and the filter lets through."""
+        held = [self._documents[key] for key in sorted(self._allowed(grant, where))]
+        told = [
+            (one.record(), one.document.text, one.deposit.added, [entry.chunk.span for entry in one.entries])
+            for one in held
+        ]
+        chunks = sum(len(one.entries) for one in held)
+        return Holdings(len(held), chunks, hashlib.sha256(repr(told).encode()).hexdigest()[:32])
+
+    def scan(self, after: tuple[str, int] | None, k: int, grant: Grant, where: Where | None) -> list[int]:
+        """The first k candidates behind a place."""
+        allowed = self._allowed(grant, where)
+        refs = [ref for ref, row in enumerate(self._rows) if row.chunk.document_id in allowed]
+        return [ref for ref in refs if after is None or self.tie(ref) > after][:k]
+
+    def locate(self, places: Sequence[tuple[str, int]], grant: Grant, where: Where | None) -> list[int | None]:
+        """The candidate at each place."""
+        allowed = self._allowed(grant, where)
+        refs = {self.tie(ref): ref for ref, row in enumerate(self._rows) if row.chunk.document_id in allowed}
+        return [refs.get(place) for place in places]
+
+    def preceding(self, document_ids: Sequence[str], grant: Grant, where: Where | None) -> list[int]:
+        """How many chunks that may be seen stand in documents before each."""
+        allowed = self._allowed(grant, where)
+        seen = [row.chunk.document_id for row in self._rows if row.chunk.document_id in allowed]
+        return [sum(one < document_id for one in seen) for document_id in document_ids]
 
     def _held(self, document_id: str, grant: Grant) -> _Held:
         held = self._documents.get(document_id)

@@ -1,0 +1,206 @@
+"""Provisioning: a folder of documents made into a bookcase beside the one that stands, and then put in its place.
+
+What is built stands in ``.estante/builds/NAME``. When it is whole and checked it gets its completion record, and only
+then is ``estante.toml`` replaced, which says where the shelves stand: that one step is the commit. A provisioning that
+fails or is killed leaves the shelves that stood before as they were. Who reads the old ones goes on reading them; the
+next provisioning sweeps them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from estante.index.boundary import unwritable
+from estante.index.lock import WriterLock
+from estante.index.segments import sync_directory
+from estante.model.errors import CorruptShelf, NotFound, SettingsError
+from estante.model.ports import Outcome, Progress
+from estante.security.paths import private_directory, private_file
+from estante.shelf.assemble import create, open_bookcase
+from estante.shelf.local import PRIVATE, SHARED
+from estante.shelf.settings import FILE, FOLDER, load
+
+BUILDS: Final = "builds"
+RECORD: Final = "provision.json"
+FORMAT: Final = "estante.provision.v1"
+MARK: Final = "# Written by provisioning, which replaces this file and what it stands for.\n"
+
+SIZES: Final[Mapping[str, tuple[str, str | None]]] = {"headings": ("max_chars", None), "windows": ("size", "overlap")}
+"""For each chunker the options that stand for a chunk's size and for an overlap."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is to be built. ``readers`` are those of ``Bookcase.add``; what else is None is as the environment says."""
+
+    documents: Path
+    readers: tuple[str, ...] | None = None
+    tenant: str | None = None
+    encoder: str | None = None
+    chunker: str | None = None
+    chunk_size: int | None = None
+    chunk_overlap: int | None = None
+    options: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def provision(home: Path, plan: Plan, *, progress: Progress | None = None, wait: float = 10.0) -> Outcome:
+    """Builds a bookcase of the documents and puts it where ``home`` is opened; what was skipped is in the outcome.
+
+    Raises ``NotFound`` where there are no documents, ``SettingsError`` for a folder whose bookcase is kept by hand and
+    for documents that hold nothing to read, and whatever goes wrong while it is built; then all is as before.
+    """
+    home = Path(os.path.abspath(home))
+    if not plan.documents.exists():
+        raise NotFound(f"there are no documents at {plan.documents}", hint="Check the path.")
+    _refuse_kept(home)
+    private_directory(home / FOLDER)
+    builds = private_directory(home / FOLDER / BUILDS)
+    with WriterLock(builds, wait).held("provision"):
+        _refuse_kept(home)
+        _sweep(builds, standing(home))
+        build = private_directory(builds / secrets.token_hex(8))
+        try:
+            outcome = _built(build, plan, home, progress)
+        except BaseException:
+            shutil.rmtree(build, ignore_errors=True)
+            raise
+        # The commit: before it the old shelves are opened, behind it the new ones.
+        _write(home / FILE, _settings_text(plan, home, f"{FOLDER}/{BUILDS}/{build.name}/"))
+    return outcome
+
+
+def standing(home: Path) -> frozenset[Path]:
+    """The builds that the settings of a provisioned bookcase lead to: one, unless somebody has edited them."""
+    if not _provisioned(home):
+        return frozenset()
+    settings = load(home)
+    parents = {Path(os.path.abspath(one.path)).parent for one in (settings.shared, settings.private)}
+    return frozenset(one for one in parents if one.parent == home / FOLDER / BUILDS)
+
+
+def refuse_unfinished(home: Path) -> None:
+    """Raises ``CorruptShelf`` when shelves that were provisioned stand without their completion record."""
+    for build in standing(Path(os.path.abspath(home))):
+        try:
+            told = json.loads((build / RECORD).read_text("utf-8"))["format"]
+        except (OSError, ValueError, KeyError, TypeError):
+            told = None
+        if told != FORMAT:
+            raise CorruptShelf(f"the build at {build} has no completion record", hint="Provision it again.")
+
+
+# --- building -------------------------------------------------------------------------------------------------------
+
+
+def _built(build: Path, plan: Plan, home: Path, progress: Progress | None) -> Outcome:
+    """Makes the shelves in the build's folder, looks at them as a reader would, and writes the completion record."""
+    _write(build / FILE, _settings_text(plan, home, ""))
+    settings = load(build, environ={})
+    with create(build, settings) as case:
+        outcome = case.add(plan.documents, readers=plan.readers, progress=progress)
+        documents = len(case)
+    if not outcome.chunks:
+        raise SettingsError(
+            f"there is nothing to read in {plan.documents}: {len(outcome.skipped)} items were skipped",
+            hint="Name a folder with documents.",
+        )
+    with open_bookcase(build, settings) as case:
+        status = case.status()
+        problems = case.check()
+    held = {name: sum(getattr(one, name) for one in status.shelves) for name in ("documents", "chunks")}
+    if problems or held != {"documents": documents, "chunks": outcome.chunks}:
+        told = "; ".join(problems[:3]) or f"it holds {held}, not {documents} documents of {outcome.chunks} chunks"
+        raise CorruptShelf(f"what was written is not what is read: {told}", hint="Check the disk, and provision again.")
+    skipped = [{"uri": one.uri, "reason": one.reason} for one in outcome.skipped]
+    made = {"encoder": status.encoder, "analyzer": status.analyzer, "chunker": status.chunker}
+    _write(build / RECORD, json.dumps({"format": FORMAT, **held, "skipped": skipped, **made}, indent=2) + "\n")
+    (build / FILE).unlink()
+    with suppress(OSError):  # Made for every bookcase; the shelves of a build stand beside it.
+        (build / FOLDER).rmdir()
+    sync_directory(build)
+    return outcome
+
+
+def _settings_text(plan: Plan, home: Path, shelves: str) -> str:
+    """The settings file: everything that shapes the shelves, so that whoever opens them goes on in the same way."""
+    told = load(home, files=False)
+    chunker = plan.chunker or told.chunker.use
+    sections: dict[str, dict[str, Any]] = {
+        "": {"tenant": plan.tenant or told.tenant},
+        "encoder": {"use": plan.encoder or told.encoder.use, **plan.options},
+        "chunker": {"use": chunker, **_sizes(chunker, plan)},
+        f"shelf.{SHARED}": {"path": f"{shelves}{SHARED}"},
+        f"shelf.{PRIVATE}": {"path": f"{shelves}{PRIVATE}"},
+    }
+    lines = [MARK]
+    for name, values in sections.items():
+        lines += [f"[{name}]"] if name else []
+        # JSON's texts, numbers and truth values are TOML's.
+        lines += [*(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()), ""]
+    return "\n".join(lines)
+
+
+def _sizes(chunker: str, plan: Plan) -> dict[str, int]:
+    """The options of the chunker that stand for the size and the overlap of chunks."""
+    found: dict[str, int] = {}
+    names = SIZES.get(chunker, (None, None))
+    for what, name, value in zip(("size", "overlap"), names, (plan.chunk_size, plan.chunk_overlap), strict=True):
+        if value is not None and name is None:
+            raise SettingsError(f"the chunker {chunker!r} has no {what} of chunks", hint="Leave it out.")
+        if value is not None and name is not None:
+            found[name] = value
+    return found
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+def _refuse_kept(home: Path) -> None:
+    """Raises ``SettingsError`` for a bookcase, or settings, that somebody keeps by hand: they are never replaced."""
+    if _provisioned(home):
+        return
+    for kept in (home / FILE, home / FOLDER / PRIVATE, home / FOLDER / SHARED):
+        if os.path.lexists(kept):
+            raise SettingsError(
+                f"{kept} is kept by hand, and provisioning would replace it",
+                hint="Provision into a folder of its own; into this one, add documents with: estante add",
+            )
+
+
+def _provisioned(home: Path) -> bool:
+    try:
+        return (home / FILE).read_text("utf-8").startswith(MARK)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _sweep(builds: Path, kept: frozenset[Path]) -> None:
+    """Takes away all builds but the one that stands: those of killed provisionings, and what was replaced before."""
+    for one in builds.iterdir():
+        if one not in kept and one.is_dir() and not one.is_symlink():
+            shutil.rmtree(one, ignore_errors=True)
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes a file whole and safe, in one step for whoever reads it."""
+    staged = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with private_file(staged, "wb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        staged.replace(path)
+        sync_directory(path.parent)
+    except OSError as error:
+        with suppress(OSError):
+            staged.unlink(missing_ok=True)
+        raise unwritable(path, error) from error

@@ -73,6 +73,7 @@ lint: $(DEV)  ## style, types, floors
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
+	$(BIN)/mypy examples/estante-connector-example/src/estante_connector_example examples/connector_template.py
 	$(BIN)/lint-imports
 
 test: $(DEV)  ## the quick tests
@@ -100,4 +101,4 @@ bench-quality: $(DEV)  ## quality of retrieval
 
 clean:  ## take away what was made
 	rm -rf $(VENV) .demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests tools bench examples -name __pycache__ -type d -prune -exec rm -rf {} +

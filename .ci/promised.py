@@ -16,6 +16,10 @@ LEAST = {"test": 3000, "docs": 150, "faults": 180}
 
 MUST_RUN = (
     "tests.architecture.test_floors",
+    "tests.contract.test_validate",
+    "tests.examples",
+    "tests.serve.adapters",
+    "tests.shelf.test_connector_conformance",
     "tests.architecture.test_rules",
     "tests.architecture.test_start",
     "tests.docs.test_blocks",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from estante.contract.errors import ConnectorError
+from estante.contract.errors import ConnectorError, ContractValueError
 from estante.contract.fingerprints import (
     corpus_fingerprint,
     document_source_fingerprint,
@@ -204,3 +204,8 @@ def test_a_model_is_told_by_its_name_in_any_alphabet() -> None:
         provider="p", model="\u00e9", dimensions=None
     )
     assert embedding_fingerprint(provider="p", model="\ud800", dimensions=None)
+
+
+def test_an_identity_that_is_no_text_is_refused() -> None:
+    with pytest.raises(ContractValueError, match="the source_identity of a source must be a string, not int"):
+        corpus_fingerprint([{"source_identity": 1}, {"source_identity": "a"}])

@@ -327,6 +327,15 @@ def test_hits_and_chunks_are_ours(rag: RagPipeline) -> None:
     assert page.items == [ChunkRecord("a", "d", "d.md", 0, None, "text", [0.5])]
 
 
+def test_a_record_that_the_author_derived_is_ours_too(old: Any) -> None:
+    class Hit(old.RetrievedChunk):  # type: ignore[misc]
+        pass
+
+    old.OldRag.query = lambda self, text, top_k=5: [Hit("a", text, 0.5, 0)]
+
+    assert adopted(old.OldRag({})).query("x") == [RetrievedChunk("a", "x", 0.5, 0)]
+
+
 def test_what_the_author_keeps_in_metadata_is_not_touched(rag: RagPipeline) -> None:
     assert rag.query("x")[0].metadata == {"kept": sys.modules["rag_connector"].RetrievedChunk}
 

@@ -107,7 +107,7 @@ def test_a_euclidean_distance_is_turned_and_nothing_else() -> None:
 
 
 def test_a_similarity_passes_as_it_is() -> None:
-    assert similarity_passthrough(17) == 17.0
+    assert similarity_passthrough(17) == similarity_passthrough(score=17) == 17.0
 
 
 @pytest.mark.parametrize("function", [cosine_distance_to_similarity, l2_distance_to_score, similarity_passthrough])

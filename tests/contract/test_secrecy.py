@@ -169,6 +169,14 @@ VALUES = [
     "AKIA0123456789ABCDEF",
     "AIza0123456789abcdefghijABCDEFGHIJ01234",
     "hf_0123456789abcdefghijABCDEFGHIJ",
+    "npm_0123456789abcdefghijABCDEFGHIJ",
+    "dckr_pat_0123456789abcdefghij",
+    "pypi-AgE0123456789abcdefghij",
+    "SG.0123456789abcdefghij.0123456789abcdefghijABCDEFGHIJ012",
+    "https://hooks.slack.com/services/T01234567/B01234567/0123456789abcdefghij",
+    '{"url": "https://host", "password": "hunter2"}',
+    "{'x-api-key' : 'hunter2'}",
+    '{\\"client_secret\\": \\"hunter2\\"}',
 ]
 
 PLAIN_VALUES = [
@@ -213,6 +221,9 @@ PLAIN_VALUES = [
     "file:/run/secrets/x",
     "a = b",
     "top_k=5;mode=hybrid",
+    '{"password": "env:DB_PASSWORD", "max_tokens": "512"}',
+    '{"token": "{token}", "answer": "..."}',
+    "https://hooks.slack.com/services/",
 ]
 
 
@@ -282,6 +293,13 @@ def test_a_header_written_as_a_name_and_a_value_is_found_at_its_value() -> None:
     headers = [{"name": "X-API-Key", "value": "hunter2"}, {"name": "Accept", "value": "text/html"}]
 
     assert secret_paths({"headers": headers}) == ["headers[0].value"]
+
+
+def test_headers_written_as_pairs_are_found_at_their_second_half() -> None:
+    headers = [["Accept", "text/html"], ("X-API-Key", "hunter2"), ["X-API-Key", "env:NAME"], ["token", "hunter2", "x"]]
+
+    assert secret_paths({"headers": headers}) == ["headers[1][1]"]
+    assert secret_paths({"columns": ["token", "text"]}) == []
 
 
 def test_a_key_that_is_itself_a_secret_is_not_shown() -> None:

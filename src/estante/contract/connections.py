@@ -28,6 +28,7 @@ CONTRACT_VERSION: Final = "0.1"
 MOST_DEPTH: Final = 64
 """Levels of a document; beyond, some reader of JSON gives up."""
 
+_MOST_BITS: Final = 4096
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MAJOR: Final = re.compile(r"[0-9]+")
 
@@ -134,7 +135,10 @@ def _no_json(value: object) -> str:
         return "has a lone surrogate, which is no text" if _SURROGATE.search(value) else ""
     if isinstance(value, float):
         return "" if math.isfinite(value) else f"is {value}, which JSON does not have"
-    return "" if value is None or isinstance(value, int) else f"is a {type(value).__name__}, which JSON does not have"
+    if isinstance(value, int):
+        # Python neither writes nor reads longer ones, and hardly any reader keeps them as they are.
+        return "" if value.bit_length() <= _MOST_BITS else f"is a number of more than {_MOST_BITS} bits"
+    return "" if value is None else f"is a {type(value).__name__}, which JSON does not have"
 
 
 def _parsed(text: str | bytes) -> dict[str, Any]:
@@ -170,6 +174,15 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _write(path: Path, text: str) -> None:
+    try:
+        _replace(path, text)
+    except OSError as error:
+        # The file beside it that is written first would be named, which nobody asked for.
+        error.filename, error.filename2 = str(path), None
+        raise
+
+
+def _replace(path: Path, text: str) -> None:
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:

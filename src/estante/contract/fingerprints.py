@@ -42,7 +42,7 @@ def corpus_fingerprint(source_manifest: Iterable[Mapping[str, Any]]) -> str:
     What is missing or None is empty.
     """
     digest = hashlib.sha256()
-    for row in sorted(source_manifest, key=lambda row: row.get("source_identity") or ""):
+    for row in sorted(source_manifest, key=lambda row: _utf8(row.get("source_identity"), "source_identity")):
         for name in ("relative_path", "file_type", "source_fingerprint"):
             digest.update(_utf8(row.get(name), name))
             digest.update(b"\0")

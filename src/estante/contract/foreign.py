@@ -213,7 +213,9 @@ def _converted(value: Any, source: Callable[[type], bool], target: Callable[[str
         return tuple(made) if isinstance(value, tuple) else made
     if isinstance(value, dict):
         return {key: _converted(one, source, target) for key, one in value.items()}
-    kind = target(type(value).__name__) if is_dataclass(value) and source(type(value)) else None
+    # An author may derive a record of their own, so the class that the library itself brings is looked for.
+    bases = (one for one in type(value).__mro__ if is_dataclass(one) and source(one))
+    kind = next((found for one in bases if (found := target(one.__name__)) is not None), None)
     if kind is None or not is_dataclass(kind):
         return value
     known = {field.name: field for field in fields(kind) if field.init}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from estante.contract.errors import ConnectorContractError, ContractValueError
@@ -39,11 +39,7 @@ class Walk:
         """The chunks of each page, in order. Raises ``ConnectorContractError`` when the pages go in circles."""
         cursor: str | None = None
         for _ in range(self._most):
-            page = self._read(cursor=cursor, limit=PAGE_SIZE)
-            if not hasattr(page, "next_cursor"):
-                raise ConnectorContractError(f"{self._who} gave a {type(page).__name__}; let it give a ChunkPage")
-            items = list(page.items)
-            cursor = page.next_cursor
+            items, cursor = self._opened(self._read(cursor=cursor, limit=PAGE_SIZE))
             # The empty string is a cursor like any other; None alone is the end.
             if cursor is not None:
                 self._expect_new_cursor(cursor)
@@ -52,6 +48,22 @@ class Walk:
             if cursor is None:
                 return
         raise self._endless(f"went on after {self._most} pages")
+
+    def _opened(self, page: ChunkPage) -> tuple[list[ChunkRecord], str | None]:
+        """The chunks of a page and its cursor. Refuses what is no page, because it may come from anywhere."""
+        if not (hasattr(page, "items") and hasattr(page, "next_cursor")):
+            raise ConnectorContractError(f"{self._who} gave a {type(page).__name__}; let it give a ChunkPage")
+        held: object = page.items
+        if isinstance(held, str | bytes) or not isinstance(held, Iterable):
+            raise ConnectorContractError(f"{self._who} gave a page of a {type(held).__name__}; let it hold chunks")
+        try:
+            hash(page.next_cursor)
+        except TypeError as error:
+            kind = type(page.next_cursor).__name__
+            raise ConnectorContractError(
+                f"{self._who} gave a {kind} as its cursor; let it be a text or None"
+            ) from error
+        return list(page.items), page.next_cursor
 
     def _expect_new_cursor(self, cursor: str) -> None:
         if cursor in self._cursors:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
@@ -121,7 +121,7 @@ class RagPipeline(ABC):
         but chunks seen before, and beyond ``max_empty_pages`` or ``max_pull_pages``.
         """
         if inherits(self, "list_chunks"):
-            raise self._without_corpus()
+            raise _without_corpus(self)
         walk = Walk(
             self.list_chunks,
             who=f"{type(self).__name__}.list_chunks",
@@ -137,22 +137,28 @@ class RagPipeline(ABC):
         cursor that is not one of its own.
         """
         if inherits(self, "pull_all_chunks"):
-            raise self._without_corpus()
+            raise _without_corpus(self)
         start, size = offset(cursor), page_limit(limit)
-        chunks = self.pull_all_chunks()
+        chunks = _pulled(self)
         end = start + size
         return ChunkPage(items=chunks[start:end], next_cursor=str(end) if end < len(chunks) else None)
 
     def get_chunks(self, chunk_ids: list[str]) -> dict[str, ChunkRecord]:
         """The chunks of these ids; an unknown id is absent. By default found in a pull of the whole corpus."""
         wanted = _distinct(chunk_ids)
-        return {chunk.chunk_id: chunk for chunk in self.pull_all_chunks() if chunk.chunk_id in wanted}
+        return {chunk.chunk_id: chunk for chunk in _pulled(self) if chunk.chunk_id in wanted}
 
     def fingerprint(self) -> str:
         """16 hex digits that change with the corpus: with any id or text, not with their order."""
-        pairs = sorted([chunk.chunk_id, chunk.text] for chunk in self.pull_all_chunks())
+        chunks = _pulled(self)
         try:
+            pairs = sorted([chunk.chunk_id, chunk.text] for chunk in chunks)
             encoded = json.dumps(pairs, ensure_ascii=False).encode("utf-8")
+        except (AttributeError, TypeError) as error:
+            raise ContractValueError(
+                f"a chunk of {type(self).__name__} is no ChunkRecord with texts for its id and its text; "
+                "let pull_all_chunks give such records alone"
+            ) from error
         except UnicodeEncodeError as error:
             raise ContractValueError(
                 f"a chunk of {type(self).__name__} has a lone surrogate in its id or text, which is no text; "
@@ -165,10 +171,10 @@ class RagPipeline(ABC):
         """Raises ``ContractValueError`` for the first chunk that lacks one of ``REQUIRED_CHUNK_FIELDS``."""
         for position, chunk in enumerate(chunks):
             for name in REQUIRED_CHUNK_FIELDS:
-                if getattr(chunk, name) in (None, ""):
-                    raise ContractValueError(
-                        f"chunk {position} (chunk_id={chunk.chunk_id!r}) has no {name!r}; every chunk needs one"
-                    )
+                if getattr(chunk, name, None) in (None, ""):
+                    told = f"chunk_id={getattr(chunk, 'chunk_id', None)!r}"
+                    kind = "" if isinstance(chunk, ChunkRecord) else f", of type {type(chunk).__name__}"
+                    raise ContractValueError(f"chunk {position} ({told}{kind}) has no {name!r}; every chunk needs one")
 
     # --- what a pipeline may offer ----------------------------------------------------------------------------------
 
@@ -177,11 +183,11 @@ class RagPipeline(ABC):
 
         Raises ``UnsupportedCapability`` unless overridden, for no ids too.
         """
-        raise self._unsupported("get_chunk_vectors", "its scores can be trusted, but not computed again")
+        raise _unsupported(self, "get_chunk_vectors", "its scores can be trusted, but not computed again")
 
     def list_datasets(self) -> list[DatasetRef]:
         """The data sets that could be bound instead. Raises ``UnsupportedCapability`` unless overridden."""
-        raise self._unsupported("list_datasets", "name the data set in its parameters")
+        raise _unsupported(self, "list_datasets", "name the data set in its parameters")
 
     def generate(self, text: str, *, top_k: int = 5, llm: Any = None) -> GeneratedAnswer:
         """An answer with what it rests on; a failure while it is written is the answer's ``error``.
@@ -192,11 +198,11 @@ class RagPipeline(ABC):
 
     def prompt_templates(self) -> Sequence[PromptTemplate]:
         """The prompts that the pipeline declares. Raises ``UnsupportedCapability`` unless overridden."""
-        raise self._unsupported("prompt_templates", "its prompt is known from generate() alone")
+        raise _unsupported(self, "prompt_templates", "its prompt is known from generate() alone")
 
     def render_rag_block(self, chunks: Sequence[RetrievedChunk]) -> str:
         """The given chunks as the pipeline's own prompts show them. Raises ``UnsupportedCapability`` by default."""
-        raise self._unsupported("render_rag_block", "its prompt is known from generate() alone")
+        raise _unsupported(self, "render_rag_block", "its prompt is known from generate() alone")
 
     def generate_from_prompt(
         self,
@@ -207,7 +213,7 @@ class RagPipeline(ABC):
         decoding: Mapping[str, Any] | None = None,
     ) -> GeneratedAnswer:
         """An answer to a prompt as it stands, without retrieval. Raises ``UnsupportedCapability`` by default."""
-        raise self._unsupported("generate_from_prompt", "its prompt is known from generate() alone")
+        raise _unsupported(self, "generate_from_prompt", "its prompt is known from generate() alone")
 
     # --- awaitable twins --------------------------------------------------------------------------------------------
 
@@ -256,40 +262,23 @@ class RagPipeline(ABC):
 
     async def ahealth(self) -> ConnectorHealth:
         """``health``, awaitable. Raises ``UnsupportedCapability`` where there is no ``health``."""
-        health: Callable[[], ConnectorHealth] = self._optional("health")
+        health: Callable[[], ConnectorHealth] = _optional(self, "health")
         return await _in_thread(health)
 
     async def adescribe_space(self) -> EmbeddingSpaceDescriptor:
         """``describe_space``, awaitable. Raises ``UnsupportedCapability`` where there is no ``describe_space``."""
-        describe: Callable[[], EmbeddingSpaceDescriptor] = self._optional("describe_space")
+        describe: Callable[[], EmbeddingSpaceDescriptor] = _optional(self, "describe_space")
         return await _in_thread(describe)
 
     async def aembed_queries(self, texts: Sequence[str]) -> EmbeddingBatch:
         """``embed_queries``, awaitable. Raises ``UnsupportedCapability`` where there is no ``embed_queries``."""
-        embed: Callable[[Sequence[str]], EmbeddingBatch] = self._optional("embed_queries")
+        embed: Callable[[Sequence[str]], EmbeddingBatch] = _optional(self, "embed_queries")
         return await _in_thread(embed, texts)
 
     async def arun_snapshot(self) -> Mapping[str, Any]:
         """``run_snapshot``, awaitable. Raises ``UnsupportedCapability`` where there is no ``run_snapshot``."""
-        snapshot: Callable[[], Mapping[str, Any]] = self._optional("run_snapshot")
+        snapshot: Callable[[], Mapping[str, Any]] = _optional(self, "run_snapshot")
         return await _in_thread(snapshot)
-
-    # --- refusals ---------------------------------------------------------------------------------------------------
-
-    def _optional(self, name: str) -> Callable[..., Any]:
-        method: Callable[..., Any] | None = getattr(self, name, None)
-        if method is None:
-            raise self._unsupported(name, f"ask supports(pipeline, {name!r}) first")
-        return method
-
-    def _unsupported(self, name: str, hint: str) -> UnsupportedCapability:
-        return UnsupportedCapability(f"{type(self).__name__} does not offer {name}; {hint}")
-
-    def _without_corpus(self) -> UnsupportedCapability:
-        return UnsupportedCapability(
-            f"{type(self).__name__} has neither list_chunks nor pull_all_chunks of its own, so there is no way to "
-            "read its corpus; write list_chunks, and pull_all_chunks comes with it"
-        )
 
 
 def inherits(pipeline: object, method_name: str) -> bool:
@@ -298,14 +287,45 @@ def inherits(pipeline: object, method_name: str) -> bool:
     return default is not None and _function(getattr(pipeline, method_name, None)) is _function(default)
 
 
+# Functions and not methods: a subclass may call an attribute of its own whatever it likes.
+
+
+def _pulled(pipeline: RagPipeline) -> list[ChunkRecord]:
+    pulled: object = pipeline.pull_all_chunks()
+    if isinstance(pulled, str) or not isinstance(pulled, Iterable):
+        kind = type(pulled).__name__
+        raise ConnectorContractError(f"{type(pipeline).__name__}.pull_all_chunks gave a {kind}; let it give a list")
+    return pulled if isinstance(pulled, list) else list(pulled)
+
+
+def _optional(pipeline: RagPipeline, name: str) -> Callable[..., Any]:
+    method: Callable[..., Any] | None = getattr(pipeline, name, None)
+    if method is None:
+        raise _unsupported(pipeline, name, f"ask supports(pipeline, {name!r}) first")
+    return method
+
+
+def _unsupported(pipeline: RagPipeline, name: str, hint: str) -> UnsupportedCapability:
+    return UnsupportedCapability(f"{type(pipeline).__name__} does not offer {name}; {hint}")
+
+
+def _without_corpus(pipeline: RagPipeline) -> UnsupportedCapability:
+    return UnsupportedCapability(
+        f"{type(pipeline).__name__} has neither list_chunks nor pull_all_chunks of its own, so there is no way to "
+        "read its corpus; write list_chunks, and pull_all_chunks comes with it"
+    )
+
+
 def _function(attribute: object) -> object:
     return getattr(attribute, "__func__", attribute)
 
 
 def _distinct(ids: Iterable[str]) -> set[str]:
-    if isinstance(ids, str):
-        raise ContractValueError("get_chunks was given a string for its list of ids; put one id into a list")
-    return set(ids)
+    if isinstance(ids, str) or not isinstance(ids, Iterable):
+        kind = type(ids).__name__
+        raise ContractValueError(f"get_chunks was given a {kind} for its list of ids; put one id into a list")
+    # What cannot be in a set is no id of any chunk.
+    return {one for one in ids if isinstance(one, Hashable)}
 
 
 async def _in_thread(call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

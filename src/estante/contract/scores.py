@@ -20,6 +20,6 @@ def l2_distance_to_score(distance: float) -> float:
     return -float(distance)
 
 
-def similarity_passthrough(similarity: float) -> float:
+def similarity_passthrough(score: float) -> float:
     """The similarity as it is, for a store whose numbers already grow with likeness."""
-    return float(similarity)
+    return float(score)

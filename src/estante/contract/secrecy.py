@@ -98,6 +98,10 @@ _LEAST_TOKEN: Final = 20
 _PAIR: Final = re.compile(
     r"(?:^|[?&;,\s{(\"'])(?P<key>[A-Za-z][\w.-]{1,40})[\"']?\s{0,3}=\s{0,3}(?P<value>\"[^\"]*\"|'[^']*'|[^;&,\s]+)"
 )
+_QUOTED: Final = re.compile(
+    r"\\?[\"'](?P<key>[A-Za-z][\w .-]{1,40})\\?[\"']\s{0,3}:\s{0,3}\\?[\"'](?P<value>[^\"'\\]+)"
+)
+"""A name and a text within a text that is itself JSON, or much like it."""
 _HEADER: Final = re.compile(
     r"(?:^|[\s\"'])(?:proxy-)?authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
     r"(?:(?:bearer|basic|digest|negotiate|token|apikey)\s{1,3})?(?P<value>[^\s\"']+)",
@@ -115,7 +119,9 @@ _SHAPES: Final = re.compile(
     r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+"
     r"|(?:sk|rk)[-_](?=[A-Za-z_-]*\d)[\w-]{20,}"
     r"|gh[opsur]_[A-Za-z0-9]{30,}|github_pat_\w{20,}|glpat-[\w-]{20,}"
-    r"|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{35}|hf_[A-Za-z0-9]{30,}"
+    r"|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{35}|(?:hf|npm)_[A-Za-z0-9]{30,}"
+    r"|dckr_pat_[\w-]{20,}|pypi-AgE[\w-]{16,}|SG\.[\w-]{16,64}\.[\w-]{30,}"
+    r"|hooks\.slack\.com/services/T\w{6,20}/B\w{6,20}/\w{16,}"
     r")"
 )
 _SIGNATURES: Final = _set("sig signature xamzsignature xgoogsignature xamzsecuritytoken")
@@ -179,8 +185,18 @@ def _children(step: _Step) -> Iterator[_Step]:
             weight = stated if stated and name.casefold() in ("value", "valor") else _weight(name)
             yield _Step(value, f".<key {number}>" if bare else f".{name}", step, weight, bare)
     elif isinstance(step.value, list | tuple):
+        paired = _paired(step)
         for number, value in enumerate(step.value):
-            yield _Step(value, f"[{number}]", step)
+            yield _Step(value, f"[{number}]", step, paired if number else _Weight.NONE)
+
+
+def _paired(step: _Step) -> _Weight:
+    """What the first of two says of the second in a list of pairs, as headers are also written."""
+    pair, above = step.value, step.above
+    if not isinstance(pair, list | tuple) or len(pair) != 2 or above is None:
+        return _Weight.NONE
+    named = isinstance(above.value, list | tuple) and isinstance(pair[0], str)
+    return _weight(pair[0]) if named else _Weight.NONE
 
 
 def _stated(mapping: Mapping[object, object]) -> _Weight | None:
@@ -264,7 +280,7 @@ def _given(text: str) -> Iterator[str]:
     if whole := _BEARER.fullmatch(text):
         yield whole["value"]
     line = _LINE.fullmatch(text)
-    for found in (*_PAIR.finditer(text), *((line,) if line else ())):
+    for found in (*_PAIR.finditer(text), *_QUOTED.finditer(text), *((line,) if line else ())):
         compact = "".join(_words(found["key"]))
         if _weight(found["key"]) is _Weight.ALWAYS or compact in _SIGNATURES:
             yield found["value"]

@@ -1,0 +1,1 @@
+"""Notebooks in SQLite behind the contract: an example to read and to copy."""

@@ -87,7 +87,7 @@ faults: $(DEV)  ## kills, full disks, torn writes: slow
 	$(PYTEST) -m faults
 
 docs: $(DEV)  ## run every block of the documentation, check its links and lists
-	$(PYTEST) tests/docs
+	$(PYTEST) -n $(WORKERS) tests/docs
 
 check: lint test docs  ## all that must hold before a change goes in
 

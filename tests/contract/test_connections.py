@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import UserDict
 from pathlib import Path
 from types import MappingProxyType
@@ -46,6 +47,15 @@ def ring() -> dict[str, Any]:
 
 
 # --- what a document is -----------------------------------------------------------------------------------------
+
+
+def test_a_number_too_long_to_be_written_is_told_with_its_place() -> None:
+    assert connection_problems({"a": [10**5000]}) == ["a[0] is a number of more than 4096 bits"]
+    assert connection_problems({"a": 10**1000}) == []
+
+
+def test_a_version_too_long_to_be_read_is_no_version() -> None:
+    assert version_problem(10**5000) == ""
 
 
 def test_a_document_of_json_values_is_valid() -> None:
@@ -246,6 +256,14 @@ def test_a_failure_while_writing_leaves_the_old_file_and_nothing_else(
 
     assert read_connection(tmp_path / "a.json") == DOCUMENT
     assert os.listdir(tmp_path) == ["a.json"]
+
+
+@pytest.mark.parametrize("place", ["nowhere/a.json", "folder"])
+def test_a_place_that_cannot_be_written_is_named_as_it_was_given(tmp_path: Path, place: str) -> None:
+    (tmp_path / "folder" / "full").mkdir(parents=True)
+
+    with pytest.raises(OSError, match=rf": '{re.escape(str(tmp_path / place))}'$"):
+        save_connection(tmp_path / place, DOCUMENT)
 
 
 def test_a_file_that_holds_no_document_is_named(tmp_path: Path) -> None:

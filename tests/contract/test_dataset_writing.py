@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import stat
+import tempfile
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
@@ -420,3 +421,17 @@ def test_a_failure_of_the_disk_leaves_nothing(out: Path, monkeypatch: pytest.Mon
 
     assert left_beside(out) == []
     assert not out.exists()
+
+
+def test_a_place_where_nothing_can_be_made_is_named_without_what_would_be_made_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(prefix: str, dir: Path) -> str:
+        raise PermissionError(errno.EACCES, "Permission denied", f"{dir}/{prefix}0")
+
+    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+
+    with pytest.raises(PermissionError) as caught:
+        write(tmp_path / "frozen")
+
+    assert caught.value.filename == str(tmp_path)

@@ -26,6 +26,10 @@ CONVERSATIONS = [
     "AI> hello",
     "Bot » hello",
     "[assistant] hello",
+    "[USER] hi [ASSISTANT] hello",
+    "[usuário] oi [assistente] olá",
+    "Here is what we talked about before: the deadline.",
+    "Conforme conversamos, o prazo é de 30 dias.",
     "【Assistant】hello",
     "### Response:",
     "### Resposta: ok",
@@ -172,6 +176,7 @@ CONVERSATIONS = [
 ]
 
 ONE_QUESTION = [
+    "Write to the [customer] in the name of the [agent].",
     "\nYou are a helpful assistant. Answer from the context only.",
     "You are a helpful assistant: answer briefly.",
     "Você é um assistente prestativo: responda só com o contexto.",

@@ -91,6 +91,7 @@ def empty(monkeypatch: pytest.MonkeyPatch) -> None:
         ("_WITHDRAWN", set()),
         ("_DISCOVERY_COMPLETE", False),
         ("_LOADED_ENTRY_POINTS", set()),
+        ("_MADE_FOR_US", set()),
         ("_FAILED", []),
         ("_ADOPTED", []),
         ("BUILTINS", {}),
@@ -301,6 +302,18 @@ def test_a_package_that_publishes_a_spec_for_each_library_is_one_row(site: Site,
     site.install("acme-rag", f"{name} = acme_old:CONNECTOR_SPEC", group=registry.ENTRY_POINT_GROUP)
 
     assert registry.connector_rows() == [ConnectorRow("acme", "acme", (), "acme-rag")]
+
+
+@pytest.mark.parametrize("group", registry.ENTRY_POINT_GROUPS)
+def test_a_package_that_publishes_two_specs_of_one_type_in_a_group_is_told(site: Site, group: str) -> None:
+    for name in ("first", "second"):
+        site.module(f"{name}_rag", SPEC.format(type="wiki", label=name))
+    site.install("wiki-rag", "a = first_rag:CONNECTOR_SPEC", "b = second_rag:CONNECTOR_SPEC", group=group)
+
+    assert [(row.label, "already registered" in row.error) for row in registry.connector_rows()] == [
+        ("first", False),
+        ("second", True),
+    ]
 
 
 def test_a_package_that_registers_its_spec_when_it_is_imported_is_one_row(site: Site) -> None:

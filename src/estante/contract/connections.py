@@ -29,6 +29,8 @@ MOST_DEPTH: Final = 64
 """Levels of a document; beyond, some reader of JSON gives up."""
 
 _MOST_BITS: Final = 4096
+"""A longer number cannot be relied on: Python itself writes and reads up to 4,300 digits."""
+
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MAJOR: Final = re.compile(r"[0-9]+")
 
@@ -101,7 +103,8 @@ def version_problem(version: object) -> str:
 
     No version, an older one and a newer one of the same major number can; so can what is no version at all.
     """
-    told = str(version) if isinstance(version, str | int | float) else ""
+    short = isinstance(version, str | float) or (isinstance(version, int) and version.bit_length() <= _MOST_BITS)
+    told = str(version) if short else ""
     major, ours = _MAJOR.match(told), _MAJOR.match(CONTRACT_VERSION)
     if major is None or ours is None or int(major[0][:9]) <= int(ours[0]):
         return ""
@@ -136,7 +139,6 @@ def _no_json(value: object) -> str:
     if isinstance(value, float):
         return "" if math.isfinite(value) else f"is {value}, which JSON does not have"
     if isinstance(value, int):
-        # Python neither writes nor reads longer ones, and hardly any reader keeps them as they are.
         return "" if value.bit_length() <= _MOST_BITS else f"is a number of more than {_MOST_BITS} bits"
     return "" if value is None else f"is a {type(value).__name__}, which JSON does not have"
 
@@ -177,9 +179,10 @@ def _write(path: Path, text: str) -> None:
     try:
         _replace(path, text)
     except OSError as error:
+        if error.filename is None:
+            raise
         # The file beside it that is written first would be named, which nobody asked for.
-        error.filename, error.filename2 = str(path), None
-        raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _replace(path: Path, text: str) -> None:

@@ -250,7 +250,7 @@ _DISSE: Final = (
 _SAID: Final = _any(
     _first(
         r"(?:you|i|we)\s+(?:(?:just|have|had|already)\s+)*"
-        r"(?:said|told|asked|answered|discussed|explained|replied|mentioned|wrote)\s+(?:\w+\s+){0,2}"
+        r"(?:said|told|asked|answered|discussed|explained|replied|mentioned|wrote|talked|spoke)\s+(?:\w+\s+){0,2}"
         r"(?:earlier|before|previously|last\s+time)"
     ),
     _first(
@@ -263,7 +263,7 @@ _SAID: Final = _any(
         r"(?:antes|anteriormente|mais\s+cedo)"
     ),
     _first(rf"(?:anteriormente|antes|mais\s+cedo)\s*,?\s+(?:voce|eu|nos)\s+(?:me\s+|te\s+|lhe\s+)?(?:{_DISSE})"),
-    _first(r"como\s+(?:ja\s+)?(?:conversamos|discutimos|combinamos|falamos|dissemos)"),
+    _first(r"(?:como|conforme)\s+(?:ja\s+)?(?:conversamos|discutimos|combinamos|falamos|dissemos)"),
 )
 _GOES_ON: Final = _any(
     _first(

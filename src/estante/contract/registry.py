@@ -79,6 +79,7 @@ _ORIGINS: dict[str, str] = {}
 _WITHDRAWN: set[str] = set()
 _DISCOVERY_COMPLETE: bool = False
 _LOADED_ENTRY_POINTS: set[str] = set()
+_MADE_FOR_US: set[str] = set()
 _FAILED: list[ConnectorRow] = []
 _ADOPTED: list[tuple[object, ConnectorSpec]] = []
 
@@ -336,14 +337,17 @@ def _load_point(point: importlib.metadata.EntryPoint) -> ConnectorRow | None:
 
 
 def _take(spec: ConnectorSpec, point: importlib.metadata.EntryPoint) -> None:
-    """Registers what a package publishes, unless it was withdrawn, or the package has published it for us already."""
+    """Registers what a package publishes, unless it was withdrawn, or the package has published another for us."""
     name, origin = spec.connector_type, _origin(point)
     if name in BUILTINS:
         raise ConnectorRegistrationError(f"connector type {name!r} is one of Estante's own; its author must rename it")
-    again = getattr(point, "group", "") == ENTRY_POINT_GROUP and _ORIGINS.get(name) == origin
+    ours = getattr(point, "group", "") == OWN_GROUP
+    again = not ours and name in _MADE_FOR_US and _ORIGINS.get(name) == origin
     if name in _WITHDRAWN or (again and name in _REGISTRY):
         return
     _register(spec, origin)
+    if ours:
+        _MADE_FOR_US.add(name)
 
 
 def _spec_of(found: Any, point: importlib.metadata.EntryPoint) -> ConnectorSpec:

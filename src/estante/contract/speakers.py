@@ -48,9 +48,11 @@ _ALONE: Final = re.compile(
 _HEADING: Final = re.compile(rf"\s*#{{3,}}\W*(?:{_REPLIER})\W*", re.IGNORECASE)
 _RESPONSE: Final = re.compile(r"\s*#{3,}\s*(?:response|resposta)\s*:", re.IGNORECASE)
 _BRACKETS: Final = re.compile(rf"[\s>*#-]*[\[【]\s*(?:{_REPLIER})\s*[\]】](?!\()", re.IGNORECASE)
-_ASKER_WITHIN: Final = re.compile(rf"\b(?:{_ASKER})\s?:", re.IGNORECASE)
+_ASKER_WITHIN: Final = re.compile(rf"\b(?:{_ASKER})\s?:|\[(?:user|human|usuari[oa]|utilizador)\]", re.IGNORECASE)
 _REPLIER_WITHIN: Final = re.compile(
-    r"\b(?:assistant|ai|bot|chatbot|agent|assistente|ia|robo|agente)\s?:", re.IGNORECASE
+    r"\b(?:assistant|ai|bot|chatbot|agent|assistente|ia|robo|agente)\s?:"
+    r"|\[(?:assistant|chatbot|assistente)\](?!\()",
+    re.IGNORECASE,
 )
 _SPEAKS: Final = re.compile(
     r"\W*(?:hello|hi|hey|sure|certainly|of course|yes|no|ok|okay|great|i|i'm|i'll|you|your|thanks?|sorry|how can|it is"

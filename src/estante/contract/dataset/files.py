@@ -117,7 +117,11 @@ def staged(target: Path) -> Iterator[Path]:
     """
     real = Path(os.path.realpath(target))
     real.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=real.parent))
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=real.parent))
+    except OSError as error:
+        # The folder that is made first would be named, which nobody asked for.
+        raise OSError(error.errno, error.strerror, str(real.parent)) from error
     try:
         yield folder
         sync(folder)

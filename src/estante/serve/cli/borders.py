@@ -43,11 +43,16 @@ def kit(what: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise NotFound(str(error), hint=f"Say where {what} can be found.") from error
+        raise NotFound(_said(error), hint=f"Say where {what} can be found.") from error
     except FileExistsError as error:
-        raise SettingsError(str(error), hint="Name a folder that is not there yet.") from error
+        raise SettingsError(_said(error), hint="Name a folder that is not there yet.") from error
     except ImportError as error:
         raise MissingExtra(str(error), hint="Install what is missing, then run it again.") from error
+
+
+def _said(error: OSError) -> str:
+    """The words of the kit, or those of the system without its number."""
+    return str(error) if error.strerror is None else f"{error.filename}: {error.strerror}"
 
 
 @contextmanager

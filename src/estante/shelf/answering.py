@@ -78,22 +78,31 @@ def refusal(question: str) -> GeneratedAnswer:
 
 
 def answered(
-    prompt: RenderedPrompt, contexts: Sequence[RetrievedChunk], llm: Any, decoding: Mapping[str, Any] | None = None
+    prompt: RenderedPrompt,
+    contexts: Sequence[RetrievedChunk],
+    llm: Any,
+    decoding: Mapping[str, Any] | None = None,
+    *,
+    no_model: str = NO_MODEL,
+    bare: bool = False,
 ) -> GeneratedAnswer:
     """What the model answers to the prompt, with the trace of that call.
 
     ``llm`` has ``invoke()``, as LangChain's models do, or is called with the prompt as one text; it gives a text, or
     something whose ``content`` is one. ``decoding`` overrides the template's, and what is in effect is handed to it.
+    ``no_model`` is the error where there is no model; ``bare`` tells a failure without the name of its class.
     """
     effective = {**prompt.decoding, **(decoding or {})}
     response: Any = None
     text, error = "", None
     try:
+        if llm is None:
+            raise ContractValueError(no_model)
         response = _asked(llm, prompt, effective)
         text = _text(response)
         answer, cited = _read(text)
     except Exception as failure:  # noqa: BLE001 - a model may fail in any way, and the run must record it.
-        answer, cited, error = "", [], told(failure)
+        answer, cited, error = "", [], told(failure, bare=bare)
     return GeneratedAnswer(
         query=prompt.query,
         answer=answer,
@@ -112,30 +121,38 @@ def answered(
     )
 
 
-def told(failure: BaseException) -> str:
+def told(failure: BaseException, *, bare: bool = False) -> str:
     """A failure in one line; what looks like a secret is not told."""
     said = " ".join(str(failure).split())[:_LONGEST]
     if not said or holds_secret(said):
         return type(failure).__name__
     # A reason of our own is whole by itself.
-    return said if isinstance(failure, ContractValueError) else f"{type(failure).__name__}: {said}"
+    return said if bare or isinstance(failure, ContractValueError) else f"{type(failure).__name__}: {said}"
 
 
 # --- the call -------------------------------------------------------------------------------------------------------
 
 
 def _asked(llm: Any, prompt: RenderedPrompt, decoding: Mapping[str, Any]) -> Any:
-    if llm is None:
-        raise ContractValueError(NO_MODEL)
     system, user = prompt.system_message, prompt.user_message
     invoke = getattr(llm, "invoke", None)
     if callable(invoke):
-        return invoke(
-            user.content if system is None else [("system", system.content), ("human", user.content)], **decoding
-        )
+        payload = user.content if system is None else [("system", system.content), ("human", user.content)]
+        return invoke(payload, **_taken(invoke, decoding))
     if callable(llm):
-        return llm(prompt.text, **decoding)
+        return llm(prompt.text, **_taken(llm, decoding))
     raise ContractValueError(f"a {type(llm).__name__} is no model: it has no invoke() and cannot be called")
+
+
+def _taken(call: Any, decoding: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options that a model takes: all of them, or none when it takes nothing but the prompt."""
+    try:
+        inspect.signature(call).bind("", **decoding)
+    except TypeError:
+        return {}
+    except ValueError:  # Not every callable tells what it takes.
+        return decoding
+    return decoding
 
 
 def _text(response: Any) -> str:

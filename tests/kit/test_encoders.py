@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +14,11 @@ from estante.index.encoding import ENCODERS, blend_of
 from estante.model.ports import Encoder
 
 NAMES = sorted(ENCODERS.builtins)
-CASES = {"static": {}}
-"""What each is made with."""
+CASES: dict[str, Callable[[Path], dict[str, object]]] = {
+    "static": lambda folder: {},
+    "e5": lambda folder: {"models": folder / "models", "threads": 1},
+}
+"""What each is made with, in a folder of its own."""
 
 TEXTS = [
     "O servidor tem direito a trinta dias de férias por ano.",
@@ -33,15 +36,10 @@ def test_every_registered_encoder_is_held_to_these_facts() -> None:
     assert sorted(CASES) == NAMES
 
 
-@cache
-def made(name: str) -> Encoder:
-    encoder: Encoder = ENCODERS.load(name)(**CASES[name])
-    return encoder
-
-
-@pytest.fixture(params=NAMES)
-def encoder(request: pytest.FixtureRequest) -> Encoder:
-    return made(request.param)
+@pytest.fixture(params=NAMES, scope="module")
+def encoder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+    made: Encoder = ENCODERS.load(request.param)(**CASES[request.param](tmp_path_factory.mktemp(request.param)))
+    return made
 
 
 def both(encoder: Encoder, texts: Sequence[str]) -> list[NDArray[np.float32]]:

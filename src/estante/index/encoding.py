@@ -12,10 +12,11 @@ ENCODERS: Final = Plugins(
     "estante.encoders",
     {
         "static": Builtin("estante.index.encoders.static:StaticEncoder"),
+        "e5": Builtin("estante.index.encoders.e5:E5Encoder", extra="e5"),
     },
 )
 
-BLENDS: Final = {"static": Blend(most=0.7, enough=0.5)}
+BLENDS: Final = {"static": Blend(most=0.7, enough=0.5), "e5": Blend(most=0.6, enough=0.7)}
 """How far words are trusted beside each encoder's vectors; measured, see docs/measurements.md."""
 
 

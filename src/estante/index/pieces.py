@@ -46,6 +46,10 @@ class Pieces:
         self._reach = _reach(self._number)
         self._kept: dict[str, bytes] = {}
 
+    def number(self, piece: str) -> int:
+        """The number of a piece; -1 when there is none."""
+        return self._number.get(piece, -1)
+
     def numbers(self, text: str) -> NDArray[np.uint32]:
         """The numbers of the text's pieces, in order."""
         words = text.split()

@@ -31,8 +31,9 @@ from estante.model.errors import (
 from estante.model.ports import Encoder, Outcome, Store
 from estante.security import principals
 from estante.shelf.bookcase import Bookcase
+from estante.shelf.credentials import is_credential, secret
 from estante.shelf.local import PRIVATE, SHARED, Shelves
-from estante.shelf.settings import PluginSettings, Settings, ShelfSettings, load
+from estante.shelf.settings import PluginSettings, Settings, ShelfSettings, environment, load
 from estante.shelf.sources import Known
 
 FOLDER: Final = ".estante"
@@ -229,10 +230,30 @@ def _settled(settings: Settings) -> Sequence[Known]:
 
 def _parts(settings: Settings) -> _Parts:
     _refuse_options(settings, "encoder", ENCODERS.load(settings.encoder.use), settings.encoder)
-    encoder: Encoder = _made("encoder", ENCODERS.load(settings.encoder.use), settings.encoder)
+    encoder: Encoder = _encoder(settings)
     _refuse_options(settings, "chunker", CHUNKERS.load(settings.chunker.use), settings.chunker)
     cutter = chunker(settings.chunker.use, dict(settings.chunker.options))
     return _Parts(Engine(encoder, blend_of(settings.encoder.use)), River(cutter, dict(settings.extractors)))
+
+
+def _encoder(settings: Settings) -> Encoder:
+    """The encoder: told the folder of weights if it takes ``models``; a credential is what its reference holds."""
+    kind = ENCODERS.load(settings.encoder.use)
+    options = dict(settings.encoder.options)
+    if "models" in _parameters(kind):
+        options.setdefault("models", settings.models)
+    for name, value in options.items():
+        if is_credential(name) and isinstance(value, str):
+            options[name] = secret(value, environment())
+    made: Encoder = _made("encoder", kind, PluginSettings(settings.encoder.use, options))
+    return made
+
+
+def _parameters(kind: Any) -> Sequence[str]:
+    try:
+        return list(inspect.signature(kind).parameters)
+    except (TypeError, ValueError):  # Not every callable tells what it takes.
+        return []
 
 
 def _refuse_options(settings: Settings, family: str, kind: Any, chosen: PluginSettings) -> None:

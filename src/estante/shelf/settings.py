@@ -22,19 +22,21 @@ from estante.ingest.sourcing import SOURCES
 from estante.model.asking import MAX_K, MODES
 from estante.model.errors import NameTaken, SettingsError, UnknownName
 from estante.model.plugins import Plugins
+from estante.shelf.caching import cache
+from estante.shelf.credentials import is_credential
 
 FILE: Final = "estante.toml"
 FOLDER: Final = ".estante"
 HOME_VARIABLE: Final = "ESTANTE_HOME"
 PREFIX: Final = "ESTANTE_"
 DEFAULT: Final = "default"
+CACHE: Final = "cache"
 MAX_BYTES: Final = 200_000_000
 
 _REPORTING: Final = ("ANONYMIZED_TELEMETRY", "HAYSTACK_TELEMETRY_ENABLED")
 """Variables by which Chroma and Haystack are told whether to report their use."""
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_CREDENTIAL: Final = re.compile(r"(?:^|[_-])(?:token|password|passwd|senha|secret|api[_-]?key|credentials?)$", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ class Settings:
     k: int
     mode: str
     lock_wait: float
+    models: Path
     rows: tuple[SettingRow, ...]
 
 
@@ -206,6 +209,7 @@ class Setting:
 SETTINGS: Final = (
     Setting("tenant", "local", _text, "Whose documents these are. Two tenants never see each other's."),
     Setting("encoder.use", "static", _plugin(ENCODERS), "What turns texts into vectors."),
+    Setting("models.path", CACHE, _text, "The folder of weights that are made here; `cache` is the user's cache."),
     Setting("chunker.use", "headings", _plugin(CHUNKERS), "What cuts documents into passages."),
     Setting("shelf.shared.store", "embedded", _plugin(STORES), "What keeps the texts that everyone may read."),
     Setting("shelf.shared.path", f"{FOLDER}/shared", _text, "Where that shelf stands."),
@@ -386,7 +390,7 @@ class _Reading:
             if key == "use":
                 continue
             place = _Place(f"{family}.{key}", self.origin)
-            if _CREDENTIAL.search(key) and isinstance(value, str) and not value.startswith(("env:", "file:")):
+            if is_credential(key) and isinstance(value, str) and not value.startswith(("env:", "file:")):
                 raise SettingsError(
                     f"{self.origin}: {place.key} holds a credential in plain text",
                     hint='Refer to it: "env:NAME" for a variable, "file:PATH" for a file.',
@@ -470,6 +474,10 @@ def _under(home: Path, path: str) -> Path:
     return Path(os.path.abspath(home / Path(path).expanduser()))
 
 
+def _models(home: Path, path: str, environ: Mapping[str, str]) -> Path:
+    return cache(environ) / "models" if path == CACHE else _under(home, path)
+
+
 def _refuse_one_place(home: Path, shared: ShelfSettings, private: ShelfSettings, origin: str) -> None:
     """Shelves are separate folders of their own: one inside the other, or around the home, would not be."""
     left, right = (Path(os.path.realpath(one.path)) for one in (shared, private))
@@ -522,6 +530,7 @@ def load(
         k=found["search.k"],
         mode=found["search.mode"],
         lock_wait=found["lock.wait"],
+        models=_models(place, found["models.path"], reading.environ),
         rows=tuple(reading.rows),
     )
 
@@ -543,8 +552,12 @@ TEMPLATE: Final = """\
 # exclude = ["drafts/"]
 # max_bytes = 200000000           # larger files are skipped
 
+# What turns texts into vectors. `estante rebuild` encodes a bookcase anew after a change.
 # [encoder]
 # use = "static"
+
+# [models]
+# path = "cache"                  # weights that are made here: in the user's cache, or a folder
 
 # [chunker]
 # use = "headings"
@@ -569,3 +582,10 @@ TEMPLATE: Final = """\
 # store = "embedded"
 # path = ".estante/private"
 """
+
+
+def template(encoder: str | None = None) -> str:
+    """The text of a new settings file, with one encoder chosen in it or none."""
+    if encoder is None:
+        return TEMPLATE
+    return TEMPLATE.replace('# [encoder]\n# use = "static"', f'[encoder]\nuse = "{encoder}"')

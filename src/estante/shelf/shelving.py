@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -212,7 +212,8 @@ class Shelving:
             self.shelves.named()[name].touch(revisions)
         if not batch.readings:
             return
-        entries = iter(self.engine.entries([pair for _, _, reading, _ in batch.readings for pair in reading.documents]))
+        pairs = [pair for _, _, reading, _ in batch.readings for pair in reading.documents]
+        entries = iter(self.engine.entries(pairs, self._before(batch)))
         deposits: dict[str, list[Deposit]] = {}
         leaving: dict[str, list[tuple[str, str]]] = {SHARED: [], PRIVATE: []}
         for item, scope, reading, known in batch.readings:
@@ -234,6 +235,15 @@ class Shelving:
         if moving:
             self.shelves.private.remember(MOVING, "")
         self._count(batch, refused)
+
+    def _before(self, batch: _Batch) -> Iterator[Entry]:
+        """What the shelves hold of the items of a batch: a passage that stayed the same keeps its vector."""
+        for item, _, _, known in batch.readings:
+            for name in sorted(known):
+                with suppress(EstanteError), self.shelves.named()[name].view() as view:
+                    for row in view.ledger(item.source, [ledger_key(item.uri)]).values():
+                        for document in row.documents:
+                            yield from view.entries(document)
 
     def _moves(self, batch: _Batch, leaving: Mapping[str, Sequence[tuple[str, str]]]) -> Moves:
         """What moves, with the texts that could not be read again from any source."""

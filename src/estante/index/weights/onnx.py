@@ -21,6 +21,8 @@ _TYPES: Final = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
 _VARINT, _BYTES, _FIXED32 = 0, 2, 5
 
 Attribute = int | float | Sequence[int]
+Shape = tuple[str, Sequence[int | str]]
+"""A type and the sizes, a name standing for one that varies."""
 
 
 def _varint(number: int) -> bytes:
@@ -91,9 +93,7 @@ class Graph:
         self._count += 1
         return f"{kind}{self._count}"
 
-    def model(
-        self, inputs: Mapping[str, tuple[str, Sequence[int | str]]], outputs: Mapping[str, tuple[str, Sequence[int | str]]]
-    ) -> bytes:
+    def model(self, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]) -> bytes:
         """The whole model with its inputs and outputs, each a name with a type and a shape."""
         graph = [_bytes(1, node) for node in self._nodes]
         graph += [_bytes(2, "encoder"), *(_bytes(5, one) for one in self._constants)]
@@ -103,5 +103,5 @@ class Graph:
         return _int(1, IR_VERSION) + _bytes(2, "estante") + _bytes(7, b"".join(graph)) + opsets
 
 
-def _values(field: int, told: Mapping[str, tuple[str, Sequence[int | str]]]) -> Iterable[bytes]:
+def _values(field: int, told: Mapping[str, Shape]) -> Iterable[bytes]:
     return [_bytes(field, _value(name, dtype, shape)) for name, (dtype, shape) in told.items()]

@@ -12,13 +12,37 @@ from numpy.typing import NDArray
 
 from estante.index.encoding import ENCODERS, blend_of
 from estante.model.ports import Encoder
+from tests.index.encoders.tiny import fastembed_model, onnx_folder, service, static_folder
 
 NAMES = sorted(ENCODERS.builtins)
-CASES: dict[str, Callable[[Path], dict[str, object]]] = {
-    "static": lambda folder: {},
-    "e5": lambda folder: {"models": folder / "models", "threads": 1},
+Request = pytest.FixtureRequest
+
+
+def served(folder: Path, request: Request) -> dict[str, object]:
+    """A service on this machine, until the encoder's tests are done."""
+    running = service()
+    told = running.__enter__()
+    told.dimensions = 64
+    request.addfinalizer(lambda: running.__exit__(None, None, None))
+    return {"model": "words", "url": told.url, "dimensions": told.dimensions}
+
+
+def absent(folder: Path, request: Request) -> dict[str, object]:
+    pytest.importorskip("sentence_transformers", reason="it brings two gigabytes, and is tested where it is installed")
+    return {"path": str(folder)}
+
+
+CASES: dict[str, Callable[[Path, Request], dict[str, object]]] = {
+    "static": lambda folder, _: {},
+    "e5": lambda folder, _: {"models": folder / "models", "threads": 1},
+    "use": lambda folder, _: {"threads": 1},
+    "bge-m3": lambda folder, _: {"path": str(onnx_folder(folder, 1_024)), "threads": 1},
+    "model2vec": lambda folder, _: {"path": str(static_folder(folder / "model"))},
+    "fastembed": lambda folder, _: {"model": fastembed_model(), "path": str(onnx_folder(folder, 64)), "threads": 1},
+    "sentence-transformers": absent,
+    "openai": served,
 }
-"""What each is made with, in a folder of its own."""
+"""What each is made with, in a folder of its own: real weights where a package brings them, else a tiny model."""
 
 TEXTS = [
     "O servidor tem direito a trinta dias de férias por ano.",
@@ -38,7 +62,8 @@ def test_every_registered_encoder_is_held_to_these_facts() -> None:
 
 @pytest.fixture(params=NAMES, scope="module")
 def encoder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
-    made: Encoder = ENCODERS.load(request.param)(**CASES[request.param](tmp_path_factory.mktemp(request.param)))
+    options = CASES[request.param](tmp_path_factory.mktemp(request.param), request)
+    made: Encoder = ENCODERS.load(request.param)(**options)
     return made
 
 

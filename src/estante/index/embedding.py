@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estante.index.dense import quantise
+from estante.index.rows import blank
 from estante.model.errors import ContractBroken, EstanteError
 from estante.model.ports import Encoder, Quantised
 
@@ -19,11 +20,11 @@ def vectors(encoder: Encoder, encode: Callable[[Sequence[str]], Any], texts: Seq
     ``encode`` is the encoder's ``passages`` or ``queries``. Raises ``ContractBroken`` that names the encoder when it
     fails, or gives too many rows, too few, others, or such as are not finite.
     """
-    distinct = list(dict.fromkeys(text for text in texts if text.strip()))
+    distinct = list(dict.fromkeys(text for text in texts if not blank(text)))
     rows = _rows(encoder, encode, distinct) if distinct else np.zeros((0, encoder.space.dimensions), np.float32)
     found = dict(zip(distinct, quantise(rows), strict=True))
-    blank = Quantised(bytes(encoder.space.dimensions), 0.0)
-    return [found.get(text, blank) for text in texts]
+    nothing = Quantised(bytes(encoder.space.dimensions), 0.0)
+    return [found.get(text, nothing) for text in texts]
 
 
 def _rows(encoder: Encoder, encode: Callable[[Sequence[str]], Any], texts: Sequence[str]) -> NDArray[np.float32]:

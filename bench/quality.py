@@ -2,7 +2,8 @@
 
 The demo library is always measured: an answer is found by the first hit that overlaps its span. With ESTANTE_DATA set
 (or ../shared/data there), the collections in its eval/ folder are measured too: a document is found by its best
-passage. Prints a table; `--json FILE` keeps the figures.
+passage. A translator of questions is chosen with ESTANTE_SEARCH_TRANSLATE, as anywhere. Prints a table;
+`--json FILE` keeps the figures.
 """
 
 from __future__ import annotations

@@ -17,14 +17,13 @@ from estante.shelf.settings import (
     MAX_BYTES,
     SETTINGS,
     SOURCE_SETTINGS,
-    TEMPLATE,
     Settings,
     find_home,
     home_named,
     load,
     settings_path,
-    template,
 )
+from estante.shelf.template import TEMPLATE, template
 
 SOURCE = '[[source]]\nroot = "handbook"\n'
 

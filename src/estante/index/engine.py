@@ -45,6 +45,9 @@ class _Ranked:
 class Engine:
     """Searches shelves with one encoder. Holds no state of any shelf; safe to use from several threads."""
 
+    translator: str = "none"
+    """The name of what translates questions, for whoever records how a search was made."""
+
     def __init__(self, encoder: Encoder, trust: Blend) -> None:
         self.encoder = encoder
         self.trust = trust

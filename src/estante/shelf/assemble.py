@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 from estante.index.encoding import ENCODERS, blend_of
 from estante.index.engine import Engine
 from estante.index.storing import STORES
+from estante.index.translating import NONE, TRANSLATORS
 from estante.ingest.chunking import CHUNKERS
 from estante.ingest.pipeline import River, chunker
 from estante.model.asking import Mode
@@ -35,6 +36,7 @@ from estante.shelf.credentials import is_credential, secret
 from estante.shelf.local import PRIVATE, SHARED, Shelves
 from estante.shelf.settings import PluginSettings, Settings, ShelfSettings, environment, load
 from estante.shelf.sources import Known
+from estante.shelf.translating import TranslatingEngine
 
 FOLDER: Final = ".estante"
 
@@ -233,7 +235,14 @@ def _parts(settings: Settings) -> _Parts:
     encoder: Encoder = _encoder(settings)
     _refuse_options(settings, "chunker", CHUNKERS.load(settings.chunker.use), settings.chunker)
     cutter = chunker(settings.chunker.use, dict(settings.chunker.options))
-    return _Parts(Engine(encoder, blend_of(settings.encoder.use)), River(cutter, dict(settings.extractors)))
+    return _Parts(_engine(settings, encoder), River(cutter, dict(settings.extractors)))
+
+
+def _engine(settings: Settings, encoder: Encoder) -> Engine:
+    trust = blend_of(settings.encoder.use)
+    if settings.translate == NONE:
+        return Engine(encoder, trust)
+    return TranslatingEngine(encoder, trust, TRANSLATORS.load(settings.translate)(), settings.translate)
 
 
 def _encoder(settings: Settings) -> Encoder:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from estante.index.encoding import ENCODERS
 from estante.index.storing import STORES
+from estante.index.translating import TRANSLATORS
 from estante.ingest.chunking import CHUNKERS
 from estante.ingest.formats import EXTRACTORS
 from estante.ingest.sourcing import SOURCES
@@ -91,6 +92,7 @@ class Settings:
     private: ShelfSettings
     k: int
     mode: str
+    translate: str
     lock_wait: float
     models: Path
     rows: tuple[SettingRow, ...]
@@ -217,6 +219,12 @@ SETTINGS: Final = (
     Setting("shelf.private.path", f"{FOLDER}/private", _text, "Where that shelf stands."),
     Setting("search.k", 10, _k, "How many passages a search gives."),
     Setting("search.mode", "hybrid", _mode, "hybrid (words and meaning), lexical (words) or dense (meaning)."),
+    Setting(
+        "search.translate",
+        "none",
+        _plugin(TRANSLATORS),
+        "What translates a question that the library's languages lack.",
+    ),
     Setting("lock.wait", 10.0, _seconds, "How many seconds to wait while another process writes to the shelf."),
 )
 """Every setting with one value. The tables ``encoder``, ``chunker``, ``extractors`` and ``source`` hold more."""
@@ -529,63 +537,8 @@ def load(
         private=private,
         k=found["search.k"],
         mode=found["search.mode"],
+        translate=found["search.translate"],
         lock_wait=found["lock.wait"],
         models=_models(place, found["models.path"], reading.environ),
         rows=tuple(reading.rows),
     )
-
-
-TEMPLATE: Final = """\
-# Settings of this bookcase. Every line that is commented out shows a default or an example.
-# `estante config show --origin` prints what is in force and where each value comes from.
-
-# Whose documents these are. Two tenants never see each other's.
-# tenant = "local"
-
-# A folder that `estante refresh` keeps up to date. Repeat the table for more folders.
-# [[source]]
-# use = "folder"
-# root = "handbook"               # from this file on
-# name = "handbook"               # begins the ids of its documents
-# readers = ["*"]                 # everyone may read it; leave out, and it is private
-# include = ["*.md", "*.pdf"]     # patterns as in .gitignore; leave out to take everything
-# exclude = ["drafts/"]
-# max_bytes = 200000000           # larger files are skipped
-
-# What turns texts into vectors. `estante rebuild` encodes a bookcase anew after a change.
-# [encoder]
-# use = "static"
-
-# [models]
-# path = "cache"                  # weights that are made here: in the user's cache, or a folder
-
-# [chunker]
-# use = "headings"
-
-# Which extractor reads which files, where it is not the usual one.
-# [extractors]
-# ".inc" = "html"
-
-# [search]
-# k = 10
-# mode = "hybrid"                 # hybrid (words and meaning), lexical (words) or dense (meaning)
-
-# [lock]
-# wait = 10                       # seconds to wait while another process writes
-
-# What everyone may read and everything else stand on two separate shelves.
-# [shelf.shared]
-# store = "embedded"
-# path = ".estante/shared"
-
-# [shelf.private]
-# store = "embedded"
-# path = ".estante/private"
-"""
-
-
-def template(encoder: str | None = None) -> str:
-    """The text of a new settings file, with one encoder chosen in it or none."""
-    if encoder is None:
-        return TEMPLATE
-    return TEMPLATE.replace('# [encoder]\n# use = "static"', f'[encoder]\nuse = "{encoder}"')

@@ -54,7 +54,8 @@ def init(
     Example: estante init docs
     """
     from estante.shelf.assemble import create
-    from estante.shelf.settings import FILE, load, settings_path, template
+    from estante.shelf.settings import FILE, load, settings_path
+    from estante.shelf.template import template
 
     if directory is not None and call.given is not None:
         raise SettingsError("the folder is given twice: DIR and --home", hint="Give one of the two.")

@@ -27,7 +27,9 @@ FINANCE = principals.reader("acme", ["finance"], "eva")
 
 
 class Counting(TinyEncoder):
-    """Knows how many passages it was asked for."""
+    """Knows how many passages it was asked for; counts as slow, so that vectors are kept."""
+
+    slow = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -679,3 +681,19 @@ def kept(case: Bookcase) -> list[object]:
     with stores(case)["private"].view() as view:
         [document] = [row.document_id for row in view.listings(principals.owner("acme"), None)]
         return [entry.vector for entry in view.entries(document)]
+
+
+@pytest.mark.parametrize(("slow", "commits"), [(False, 1), (True, 3)])
+def test_a_slow_encoder_has_its_passages_committed_in_smaller_batches(
+    slow: bool, commits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelving, "SLOW_CHUNKS", 2)
+    case, encoder = counted()
+    encoder.slow = slow  # type: ignore[attr-defined]
+    private = stores(case)["private"]
+    put, puts = private.put, []
+    monkeypatch.setattr(private, "put", lambda deposits: puts.append(len(deposits)) or put(deposits))
+    with case:
+        case.add({f"d{n}": f"documento {n}" for n in range(6)})
+
+    assert len(puts) == commits

@@ -49,6 +49,7 @@ class BgeM3Encoder:
     """
 
     name: Final = "bge-m3"
+    slow: Final = True
 
     def __init__(self, path: str, threads: int = 0, window: int = 512, models: Path | None = None) -> None:
         for name, value, least, most in (("threads", threads, 0, 1024), ("window", window, 8, LONGEST)):

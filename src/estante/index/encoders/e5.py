@@ -56,6 +56,7 @@ class E5Encoder:
     """
 
     name: Final = "e5"
+    slow: Final = True
 
     def __init__(self, models: Path | str, threads: int = 0) -> None:
         if not isinstance(threads, int) or isinstance(threads, bool) or not 0 <= threads <= 1024:

@@ -28,6 +28,7 @@ class FastEmbedEncoder:
     """
 
     name: Final = "fastembed"
+    slow: Final = True
 
     def __init__(
         self,

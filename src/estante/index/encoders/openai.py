@@ -55,6 +55,7 @@ class OpenAIEncoder:
     """
 
     name: Final = "openai"
+    slow: Final = True
 
     def __init__(
         self,

@@ -27,6 +27,7 @@ class SentenceTransformersEncoder:
     """
 
     name: Final = "sentence-transformers"
+    slow: Final = True
 
     def __init__(self, path: str, query: str = "", passage: str = "", models: Path | None = None) -> None:
         located("sentence_transformers", EXTRA)

@@ -35,6 +35,7 @@ class UseEncoder:
     """
 
     name: Final = "use"
+    slow: Final = True
 
     def __init__(self, threads: int = 0, denoise: bool = False, models: Path | None = None) -> None:
         if not isinstance(threads, int) or isinstance(threads, bool) or not 0 <= threads <= 1024:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,11 @@ from estante.index.batches import by_length
 from estante.model.errors import CorruptModel
 from estante.model.plugins import required
 
-BATCH: int = 64
+BATCH: Final = 64
 """Windows that go through a network at one time, at most."""
+
+THREADS: Final = 8
+"""Threads unless more are asked for: a question has too few tokens to keep more of them busy."""
 
 
 def cores() -> int:
@@ -25,7 +28,7 @@ def cores() -> int:
 
 
 class Network:
-    """A network, ready to run. Safe to use from several threads.
+    """A network, ready to run; ``threads`` 0 stands for all cores, eight at most. Safe to use from several threads.
 
     Raises ``MissingExtra`` without onnxruntime and ``CorruptModel`` for what is no network.
     """
@@ -33,7 +36,7 @@ class Network:
     def __init__(self, model: bytes | str, *, threads: int, extra: str) -> None:
         runtime: Any = required("onnxruntime", extra)
         options = runtime.SessionOptions()
-        options.intra_op_num_threads = threads or cores()
+        options.intra_op_num_threads = threads or min(cores(), THREADS)
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
         # Threads that wait busily take the cores of whoever else has work to do.

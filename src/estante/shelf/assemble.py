@@ -246,11 +246,16 @@ def _engine(settings: Settings, encoder: Encoder) -> Engine:
 
 
 def _encoder(settings: Settings) -> Encoder:
-    """The encoder: told the folder of weights if it takes ``models``; a credential is what its reference holds."""
+    """The encoder: told the folder of weights if it takes ``models``; a credential is what its reference holds.
+
+    Raises ``SettingsError`` for the first option that it needs and is not there.
+    """
     kind = ENCODERS.load(settings.encoder.use)
     options = dict(settings.encoder.options)
     if "models" in _parameters(kind):
         options.setdefault("models", settings.models)
+    if isinstance(options.get("path"), str):  # from the bookcase's folder on, as every path in the settings
+        options["path"] = os.path.abspath(settings.home / Path(str(options["path"])).expanduser())
     for name, value in options.items():
         if is_credential(name) and isinstance(value, str):
             options[name] = secret(value, environment())
@@ -268,7 +273,7 @@ def _parameters(kind: Any) -> Sequence[str]:
 def _refuse_options(settings: Settings, family: str, kind: Any, chosen: PluginSettings) -> None:
     """Raises ``UnknownName`` for the first option that a plug-in does not have, with those that it has."""
     try:
-        parameters = inspect.signature(kind).parameters.values()
+        parameters = list(inspect.signature(kind).parameters.values())
     except (TypeError, ValueError):  # Not every callable tells what it takes.
         return
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
@@ -281,6 +286,13 @@ def _refuse_options(settings: Settings, family: str, kind: Any, chosen: PluginSe
             meant = f"Did you mean {near[0]!r}? " if near else ""
             hint = f"{meant}Known: {', '.join(known)}." if known else "It has no options; leave the key out."
             raise UnknownName(f"{origin}: [{family}] {name}: the {family} {chosen.use!r} has no such option", hint=hint)
+    for one in parameters:
+        needed = one.default is inspect.Parameter.empty and one.kind is not inspect.Parameter.VAR_POSITIONAL
+        if needed and one.name not in (*chosen.options, "models"):
+            raise SettingsError(
+                f"the {family} {chosen.use!r} needs {one.name!r}, which nothing says",
+                hint=f"Write {one.name} = ... into [{family}] of estante.toml.",
+            )
 
 
 def _made(family: str, kind: Any, chosen: PluginSettings) -> Any:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import estante
 from estante.index.encoders import bge_m3
 from estante.index.encoders.bge_m3 import BgeM3Encoder
 from estante.index.encoders.fastembed import FastEmbedEncoder
@@ -123,6 +124,26 @@ def test_a_missing_package_is_told_with_its_extra(
         make(str(tmp_path))
 
     assert "pip install" in caught.value.hint
+
+
+def test_a_bookcase_finds_the_folder_from_its_own_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "case"
+    static_folder(home / "model")
+    (home / "estante.toml").write_text('[encoder]\nuse = "model2vec"\npath = "model"\n', "utf-8")
+    monkeypatch.setenv("ESTANTE_MODELS_PATH", str(tmp_path / "models"))
+    monkeypatch.chdir(tmp_path)
+
+    with estante.create(home) as case:
+        case.add({"a": "trinta dias de férias", "b": "licitação aberta"})
+        assert case.search("férias", mode="dense").hits[0].document_id == "a"
+
+
+def test_an_option_that_is_needed_is_told_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "estante.toml").write_text('[encoder]\nuse = "model2vec"\n', "utf-8")
+
+    with pytest.raises(SettingsError, match="needs 'path'") as caught:
+        estante.create(tmp_path)
+    assert "[encoder]" in caught.value.hint
 
 
 # --- bge-m3 ------------------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 The demo library is always measured: an answer is found by the first hit that overlaps its span. With ESTANTE_DATA set
 (or ../shared/data there), the collections in its eval/ folder are measured too: a document is found by its best
-passage. Prints a table; `--json FILE` keeps the figures.
+passage. A translator of questions is chosen with ESTANTE_SEARCH_TRANSLATE, as anywhere. Prints a table;
+`--json FILE` keeps the figures.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from pathlib import Path
 
 import estante
 from estante.model.asking import MODES, Mode
+from estante.shelf.assemble import create
+from estante.shelf.settings import load
 
 K = 10
 DEMO = Path(estante.__file__).parent / "demo"
@@ -52,11 +55,11 @@ def passage_gains(hits: Iterable[estante.Hit], answers: list[dict]) -> list[int]
     return gains
 
 
-def demo(mode: Mode) -> dict[str, dict[str, float]]:
+def demo(mode: Mode, encoder: str) -> dict[str, dict[str, float]]:
     """Figures of the demo library: all questions, and by language."""
     questions = [one for one in lines(DEMO / "questions.jsonl") if one["answers"]]
     scores: dict[str, list[tuple[float, float]]] = {}
-    with tempfile.TemporaryDirectory() as folder, estante.create(folder) as case:
+    with tempfile.TemporaryDirectory() as folder, made(folder, encoder) as case:
         case.add(DEMO / "library")
         for one in questions:
             gains = passage_gains(case.search(one["question"], K, mode=mode), one["answers"])
@@ -81,7 +84,12 @@ def best_gains(case: estante.Bookcase, answers: list[dict]) -> int:
     return len(needed)
 
 
-def collection(folder: Path, limit: int, queries: str = "queries.jsonl") -> dict[str, dict[str, float]]:
+def made(home: str, encoder: str) -> estante.Bookcase:
+    """A new bookcase with an encoder."""
+    return create(home, load(home, flags={"encoder.use": encoder}))
+
+
+def collection(folder: Path, limit: int, encoder: str, queries: str = "queries.jsonl") -> dict[str, dict[str, float]]:
     """Figures of a judged collection, by documents, for each mode."""
     texts = {one["_id"]: f"{one.get('title', '')}\n\n{one['text']}".strip() for one in lines(folder / "corpus.jsonl")}
     judged: dict[str, set[str]] = {}
@@ -91,7 +99,7 @@ def collection(folder: Path, limit: int, queries: str = "queries.jsonl") -> dict
             judged.setdefault(parts[0], set()).add(parts[-2])
     asked = [one for one in lines(folder / queries) if one["_id"] in judged][:limit]
     figures = {}
-    with tempfile.TemporaryDirectory() as home, estante.create(home) as case:
+    with tempfile.TemporaryDirectory() as home, made(home, encoder) as case:
         case.add({key: text for key, text in texts.items() if text})
         for mode in MODES:
             rows = []
@@ -115,20 +123,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="where to keep the figures")
     parser.add_argument("--limit", type=int, default=1_000, help="questions of each collection (default 1,000)")
+    parser.add_argument("--encoder", default="static", help="what turns texts into vectors (default static)")
     parser.add_argument("--only", nargs="*", help="collections to measure")
     chosen = parser.parse_args()
     kept: dict[str, dict[str, dict[str, float]]] = {}
     for mode in MODES:
-        for name, row in demo(mode).items():
+        for name, row in demo(mode, chosen.encoder).items():
             kept.setdefault(name, {})[mode] = row
     folder = DATA / "eval"
     names = sorted(one.name for one in folder.iterdir() if (one / "qrels.tsv").exists()) if folder.is_dir() else []
     for name in names:
         if chosen.only is None or name in chosen.only:
             started = time.perf_counter()
-            kept[name] = collection(folder / name, chosen.limit)
+            kept[name] = collection(folder / name, chosen.limit, chosen.encoder)
             if (folder / name / "queries_noaccents.jsonl").exists():
-                kept[f"{name}, no accents"] = collection(folder / name, chosen.limit, "queries_noaccents.jsonl")
+                kept[f"{name}, no accents"] = collection(
+                    folder / name, chosen.limit, chosen.encoder, "queries_noaccents.jsonl"
+                )
             print(f"# {name}: {time.perf_counter() - started:.0f} s", flush=True)
     report(kept)
     if chosen.json:

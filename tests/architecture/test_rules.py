@@ -33,6 +33,8 @@ FOLDERS = {
     "index/encoders",
     "index/languages",
     "index/stores",
+    "index/translators",
+    "index/weights",
     "ingest",
     "ingest/chunkers",
     "ingest/extractors",
@@ -59,7 +61,11 @@ ALLOWED = {"contract/testkit/suite.py": {"pytest"}}
 """Modules of the lowest floors that need more than the standard library, and are imported by whoever has it."""
 THREADS = {"contract/pipeline.py": {"asyncio"}}
 """Modules that wait for a thread, which takes asyncio, and open nothing."""
-SPEAKERS = {"serve/adapters/http.py": {"httpx", "ssl"}, "serve/adapters/mcp.py": {"httpx2"}}
+SPEAKERS = {
+    "index/encoders/openai.py": {"httpx"},
+    "serve/adapters/http.py": {"httpx", "ssl"},
+    "serve/adapters/mcp.py": {"httpx2"},
+}
 """Modules that speak to what their user names."""
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,10 +12,37 @@ from numpy.typing import NDArray
 
 from estante.index.encoding import ENCODERS, blend_of
 from estante.model.ports import Encoder
+from tests.index.encoders.tiny import fastembed_model, onnx_folder, service, static_folder
 
 NAMES = sorted(ENCODERS.builtins)
-CASES = {"static": {}}
-"""What each is made with."""
+Request = pytest.FixtureRequest
+
+
+def served(folder: Path, request: Request) -> dict[str, object]:
+    """A service on this machine, until the encoder's tests are done."""
+    running = service()
+    told = running.__enter__()
+    told.dimensions = 64
+    request.addfinalizer(lambda: running.__exit__(None, None, None))
+    return {"model": "words", "url": told.url, "dimensions": told.dimensions}
+
+
+def absent(folder: Path, request: Request) -> dict[str, object]:
+    pytest.importorskip("sentence_transformers", reason="it brings two gigabytes, and is tested where it is installed")
+    return {"path": str(folder)}
+
+
+CASES: dict[str, Callable[[Path, Request], dict[str, object]]] = {
+    "static": lambda folder, _: {},
+    "e5": lambda folder, _: {"models": folder / "models", "threads": 1},
+    "use": lambda folder, _: {"threads": 1},
+    "bge-m3": lambda folder, _: {"path": str(onnx_folder(folder, 1_024)), "threads": 1},
+    "model2vec": lambda folder, _: {"path": str(static_folder(folder / "model"))},
+    "fastembed": lambda folder, _: {"model": fastembed_model(), "path": str(onnx_folder(folder, 64)), "threads": 1},
+    "sentence-transformers": absent,
+    "openai": served,
+}
+"""What each is made with, in a folder of its own: real weights where a package brings them, else a tiny model."""
 
 TEXTS = [
     "O servidor tem direito a trinta dias de férias por ano.",
@@ -33,15 +60,11 @@ def test_every_registered_encoder_is_held_to_these_facts() -> None:
     assert sorted(CASES) == NAMES
 
 
-@cache
-def made(name: str) -> Encoder:
-    encoder: Encoder = ENCODERS.load(name)(**CASES[name])
-    return encoder
-
-
-@pytest.fixture(params=NAMES)
-def encoder(request: pytest.FixtureRequest) -> Encoder:
-    return made(request.param)
+@pytest.fixture(params=NAMES, scope="module")
+def encoder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+    options = CASES[request.param](tmp_path_factory.mktemp(request.param), request)
+    made: Encoder = ENCODERS.load(request.param)(**options)
+    return made
 
 
 def both(encoder: Encoder, texts: Sequence[str]) -> list[NDArray[np.float32]]:

@@ -480,7 +480,7 @@ def test_another_space_or_analyzer_is_stale_and_says_what_differs(store: Store) 
     for space, analyzer in [(Space("by hand", DIMENSIONS, "2"), "by hand"), (SPACE, "another")]:
         with pytest.raises(StaleShelf, match="was made another way") as caught:
             store.expect(space=space, analyzer=analyzer)
-        assert caught.value.hint == "Run: estante rebuild"
+        assert caught.value.hint.startswith("Run: estante rebuild")
 
 
 def test_closing_twice_is_allowed(store: Store) -> None:

@@ -30,6 +30,7 @@ CODES = {
     "FullDisk": (6, 507),
     "Unavailable": (7, 503),
     "ContractBroken": (1, 500),
+    "CorruptModel": (1, 500),
     "Unreadable": (1, 500),
 }
 

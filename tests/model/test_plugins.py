@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from estante.model.errors import MissingExtra, NameTaken, SettingsError, UnknownName
-from estante.model.plugins import Builtin, Plugins, Row
+from estante.model.plugins import Builtin, Plugins, Row, located, required
 
 GROUP = "estante.test_lamps"
 
@@ -154,3 +155,29 @@ def test_a_plugin_that_cannot_be_loaded_names_its_package_and_breaks_no_other(si
 
     assert caught.value.hint == "Update or uninstall that package."
     assert lamps().load("oil")
+
+
+# --- optional packages -------------------------------------------------------------------------------------------
+
+
+def test_a_package_that_is_there_is_given(site: Site) -> None:
+    site.install("wicks", "wicks", "LENGTH = 3")
+
+    assert required("wicks", "lamps").LENGTH == 3
+
+
+@pytest.mark.parametrize("ask", [required, located])
+def test_a_package_that_is_not_there_is_told_with_the_command_that_brings_it(ask: Callable[[str, str], object]) -> None:
+    with pytest.raises(MissingExtra, match="absent_lamp_maker") as caught:
+        ask("absent_lamp_maker", "lamps")
+
+    assert caught.value.hint == 'Run: pip install "estante[lamps]"'
+
+
+def test_a_package_is_found_without_being_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "dark_lamp").mkdir()
+    (tmp_path / "dark_lamp" / "__init__.py").write_text("raise RuntimeError('no light')", "utf-8")
+    (tmp_path / "dark_lamp" / "oil.bin").write_bytes(b"oil")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert located("dark_lamp", "lamps").joinpath("oil.bin").read_bytes() == b"oil"

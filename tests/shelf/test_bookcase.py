@@ -499,7 +499,7 @@ def test_a_shelf_made_with_another_encoder_names_both_and_the_command(tmp_path: 
         for store in stores(case).values():
             with pytest.raises(StaleShelf, match=r"was 'tiny 16 1 cosine', is 'tiny 16 2 cosine'") as caught:
                 store.expect(space=Space("tiny", 16, "2"), analyzer=case._engine.analysis)
-            assert caught.value.hint == "Run: estante rebuild"
+            assert caught.value.hint.startswith("Run: estante rebuild")
 
 
 def test_a_shelf_rebuilt_by_another_process_with_another_encoder_is_not_searched_with_this_one(tmp_path: Path) -> None:
@@ -529,7 +529,7 @@ def test_opening_with_another_encoder_is_refused_and_rebuilding_mends_it(
 
     with pytest.raises(StaleShelf, match="another") as caught:
         estante.open(home)
-    assert caught.value.hint == "Run: estante rebuild"
+    assert caught.value.hint.startswith("Run: estante rebuild")
 
     with assemble.open_for_rebuild(home) as case:
         assert case.rebuild() == 1

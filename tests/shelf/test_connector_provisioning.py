@@ -16,7 +16,7 @@ import pytest
 import estante
 from estante.contract.errors import ConnectorOperationalError, ConnectorRegistrationError
 from estante.index.lock import WriterLock
-from estante.model.errors import CorruptShelf, LockedShelf, NotFound, SettingsError
+from estante.model.errors import ContractBroken, CorruptShelf, LockedShelf, NotFound, SettingsError
 from estante.shelf.connector import build, connect
 from estante.shelf.provisioning import FORMAT, MARK, Plan, provision, refuse_unfinished, standing
 from tests.parts import TinyEncoder
@@ -209,10 +209,10 @@ def test_an_encoder_that_fails_leaves_what_stands_untouched(
         patch.setattr(TinyEncoder, "passages", fail)
         params = {"path": str(home), "documents": str(new), "readers": ["*"]}
         patch.setenv("ESTANTE_ENCODER", "tiny")
-        with pytest.raises(ConnectorOperationalError, match="provisioning failed with RuntimeError") as caught:
+        with pytest.raises(ConnectorOperationalError, match="failed: RuntimeError") as caught:
             connect(params)
 
-    assert isinstance(caught.value.__cause__, RuntimeError)
+    assert isinstance(caught.value.__cause__, ContractBroken)
     assert snapshot(home) == before
     assert len(builds(home)) == 1
     assert texts(home) == {f"{key}.txt": text for key, text in OLD.items()}

@@ -25,7 +25,7 @@ from estante.contract.errors import (
 from estante.contract.fingerprints import document_source_fingerprint
 from estante.contract.models import ChunkRecord
 from estante.contract.pipeline import RagPipeline
-from estante.model.errors import CorruptShelf, Unavailable
+from estante.model.errors import ContractBroken, CorruptShelf, Unavailable
 from estante.shelf.bookcase import parts_of
 from estante.shelf.border import cursor_of, file_type, place, read_cursor
 from estante.shelf.opening import as_pipeline
@@ -557,10 +557,10 @@ def test_an_encoder_that_fails_raises_from_its_cause_and_its_words_stay_there(mo
     with asking() as pipeline:
         monkeypatch.setattr(TinyEncoder, "queries", fail)
         for ask in (lambda: pipeline.query("a"), lambda: pipeline.embed_queries(["a"])):
-            with pytest.raises(ConnectorOperationalError, match="failed with RuntimeError") as caught:
+            with pytest.raises(ConnectorOperationalError, match="failed: RuntimeError") as caught:
                 ask()
 
-            assert isinstance(caught.value.__cause__, RuntimeError)
+            assert isinstance(caught.value.__cause__, ContractBroken)
             assert "sk-live" not in str(caught.value)
 
 

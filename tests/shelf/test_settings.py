@@ -17,13 +17,13 @@ from estante.shelf.settings import (
     MAX_BYTES,
     SETTINGS,
     SOURCE_SETTINGS,
-    TEMPLATE,
     Settings,
     find_home,
     home_named,
     load,
     settings_path,
 )
+from estante.shelf.template import TEMPLATE, template
 
 SOURCE = '[[source]]\nroot = "handbook"\n'
 
@@ -419,3 +419,24 @@ def test_the_template_shows_every_default_as_it_is(tmp_path: Path) -> None:
         assert rows[setting.key].origin != DEFAULT, f"{setting.key} is not in the template"
     for setting in SOURCE_SETTINGS:
         assert rows[f"source.handbook.{setting.key}"].origin != DEFAULT, setting.key
+
+
+# --- weights -----------------------------------------------------------------------------------------------------
+
+
+def test_weights_stand_in_the_users_cache(tmp_path: Path) -> None:
+    assert read(tmp_path, environ={"XDG_CACHE_HOME": str(tmp_path)}).models.parts[-2:] in {
+        ("estante", "models"),
+        ("Cache", "models"),
+    }
+
+
+def test_weights_stand_where_the_settings_say(tmp_path: Path) -> None:
+    assert read(tmp_path, '[models]\npath = "weights"\n').models == tmp_path / "weights"
+
+
+def test_a_new_settings_file_with_an_encoder_says_nothing_else(tmp_path: Path) -> None:
+    found = read(tmp_path, template("e5"))
+
+    assert found.encoder.use == "e5"
+    assert [row.key for row in found.rows if row.origin != DEFAULT] == ["encoder.use"]

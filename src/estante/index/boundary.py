@@ -73,4 +73,5 @@ def refuse_stale(found: dict[str, str], expected: dict[str, str], command: str) 
     differing = [key for key in expected if found.get(key) != expected[key]]
     if differing:
         what = "; ".join(f"{key} was {found.get(key, 'not recorded')!r}, is {expected[key]!r}" for key in differing)
-        raise StaleShelf(f"the shelf was made another way: {what}", hint=f"Run: {command}")
+        other = ", or choose the encoder that made it: [encoder] in estante.toml" if "space" in differing else ""
+        raise StaleShelf(f"the shelf was made another way: {what}", hint=f"Run: {command}{other}")

@@ -12,10 +12,19 @@ ENCODERS: Final = Plugins(
     "estante.encoders",
     {
         "static": Builtin("estante.index.encoders.static:StaticEncoder"),
+        "e5": Builtin("estante.index.encoders.e5:E5Encoder", extra="e5"),
+        "use": Builtin("estante.index.encoders.use:UseEncoder", extra="use"),
+        "bge-m3": Builtin("estante.index.encoders.bge_m3:BgeM3Encoder", extra="bge-m3"),
+        "model2vec": Builtin("estante.index.encoders.model2vec:Model2VecEncoder", extra="model2vec"),
+        "fastembed": Builtin("estante.index.encoders.fastembed:FastEmbedEncoder", extra="fastembed"),
+        "sentence-transformers": Builtin(
+            "estante.index.encoders.sentence_transformers:SentenceTransformersEncoder", extra="sentence-transformers"
+        ),
+        "openai": Builtin("estante.index.encoders.openai:OpenAIEncoder", extra="openai"),
     },
 )
 
-BLENDS: Final = {"static": Blend(most=0.7, enough=0.5)}
+BLENDS: Final = {"static": Blend(most=0.7, enough=0.5), "e5": Blend(most=0.6, enough=0.7)}
 """How far words are trusted beside each encoder's vectors; measured, see docs/measurements.md."""
 
 

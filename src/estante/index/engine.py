@@ -7,18 +7,18 @@ the candidates of both are scored by both and blended; shelves are fused by rank
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from estante.index import analyzer
 from estante.index.boundary import space_to_text
-from estante.index.dense import quantise
+from estante.index.embedding import vectors
 from estante.index.fusion import Blend, blend, reciprocal_ranks
 from estante.index.ranking import ordered
 from estante.model.asking import Hit, Leg, Query, Results, ShelfReport
 from estante.model.content import Chunk, Document, Span
-from estante.model.errors import ContractBroken, EstanteError, NotFound
+from estante.model.errors import EstanteError, NotFound
 from estante.model.ports import Encoder, Entry, Found, Quantised, Store, View, Word
 
 CANDIDATES: Final = 100
@@ -45,6 +45,9 @@ class _Ranked:
 class Engine:
     """Searches shelves with one encoder. Holds no state of any shelf; safe to use from several threads."""
 
+    translator: str = "none"
+    """The name of what translates questions, for whoever records how a search was made."""
+
     def __init__(self, encoder: Encoder, trust: Blend) -> None:
         self.encoder = encoder
         self.trust = trust
@@ -61,12 +64,22 @@ class Engine:
 
     # --- documents to entries ------------------------------------------------------------------------------------
 
-    def entries(self, documents: Sequence[tuple[Document, Sequence[Span]]]) -> list[tuple[Entry, ...]]:
-        """The entries of each document's chunks: terms counted, vectors quantised; one call to the encoder."""
+    def entries(
+        self, documents: Sequence[tuple[Document, Sequence[Span]]], kept: Iterable[Entry] = ()
+    ) -> list[tuple[Entry, ...]]:
+        """The entries of each document's chunks: terms counted, vectors quantised; one call to the encoder at most.
+
+        ``kept`` are entries that this encoder made before: a text that is in one of them is not encoded again.
+        """
         cut = [[document.cut(index, span) for index, span in enumerate(spans)] for document, spans in documents]
-        flat = [chunk for chunks in cut for chunk in chunks]
-        vectors = iter(self._vectors(self.encoder.passages, [_in_context(chunk) for chunk in flat]) if flat else [])
-        return [tuple(Entry(chunk, _terms(chunk), next(vectors)) for chunk in chunks) for chunks in cut]
+        read = [[_in_context(chunk) for chunk in chunks] for chunks in cut]
+        known = {_in_context(entry.chunk): entry.vector for entry in kept}
+        new = list(dict.fromkeys(text for texts in read for text in texts if text not in known))
+        known.update(zip(new, vectors(self.encoder, self.encoder.passages, new), strict=True))
+        return [
+            tuple(Entry(chunk, _terms(chunk), known[text]) for chunk, text in zip(chunks, texts, strict=True))
+            for chunks, texts in zip(cut, read, strict=True)
+        ]
 
     # --- query to hits -------------------------------------------------------------------------------------------
 
@@ -107,19 +120,7 @@ class Engine:
     def questions(self, texts: Sequence[str]) -> list[Quantised]:
         """The vector of each question as a search compares it; all zeros where the encoder has nothing to say."""
         asked = [text[:QUERY_CHARACTERS].strip() for text in texts]
-        return self._vectors(self.encoder.queries, asked) if asked else []
-
-    def _vectors(self, encode: Callable[[Sequence[str]], Any], texts: list[str]) -> list[Quantised]:
-        """The vector of each text. Raises ``ContractBroken`` when the encoder gives too many, too few or others."""
-        rows = encode(texts)
-        wanted = (len(texts), self.encoder.space.dimensions)
-        if getattr(rows, "shape", None) != wanted:
-            found = getattr(rows, "shape", type(rows).__name__)
-            raise ContractBroken(
-                f"the encoder {self.encoder.space.model!r} returned {found} where an array {wanted} was due",
-                hint="Report it to its author.",
-            )
-        return quantise(rows)
+        return vectors(self.encoder, self.encoder.queries, asked)
 
     def _search_shelf(self, query: Query, vector: Quantised | None, name: str, store: Store) -> _Ranked:
         with store.view() as view:

@@ -165,7 +165,8 @@ class Results(Sequence[Hit]):
 
     ``coverage`` is the share of the question's weight (by rarity of its words) that stands in the best single
     passage: near 0 means that the words of the question are hardly in the library. ``absent`` are the words of the
-    question that no passage holds which the asker may read and the filter lets through.
+    question that no passage holds which the asker may read and the filter lets through. ``translated`` is what was
+    searched for in place of a question in another language, and empty where nothing was translated.
     """
 
     query: str
@@ -174,6 +175,7 @@ class Results(Sequence[Hit]):
     took_ms: float = field(compare=False)
     coverage: float = 0.0
     absent: tuple[str, ...] = ()
+    translated: str = ""
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

@@ -118,5 +118,9 @@ class ContractBroken(EstanteError):
     """A plug-in returned what its port forbids."""
 
 
+class CorruptModel(EstanteError):
+    """The weights of an encoder are not those that they should be."""
+
+
 class Unreadable(EstanteError):
     """One item could not be read; it is skipped and reported, the others go on."""

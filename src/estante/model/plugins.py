@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.resources.abc import Traversable
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from estante.model.errors import MissingExtra, NameTaken, SettingsError, UnknownName
@@ -28,6 +31,28 @@ class Row:
     name: str
     origin: str
     error: str = ""
+
+
+def required(module: str, extra: str) -> Any:
+    """A module of an optional package. Raises ``MissingExtra`` with the command that installs it."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise _missing(f"{extra!r}", error.name or module, extra) from error
+
+
+def located(package: str, extra: str) -> Traversable:
+    """The folder of an optional package, which is found but not run. Raises ``MissingExtra``."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise _missing(f"{extra!r}", package, extra)
+    return Path(spec.submodule_search_locations[0])
+
+
+def _missing(what: str, package: str, extra: str) -> MissingExtra:
+    return MissingExtra(
+        f"{what} needs the package {package!r}, which is not installed", hint=f'Run: pip install "estante[{extra}]"'
+    )
 
 
 class Plugins:
@@ -84,10 +109,7 @@ class Plugins:
         except ModuleNotFoundError as error:
             if not builtin.extra or (error.name or "").partition(".")[0] == "estante":
                 raise
-            raise MissingExtra(
-                f"{self.family} {name!r} needs the package {error.name!r}, which is not installed",
-                hint=f'Run: pip install "estante[{builtin.extra}]"',
-            ) from error
+            raise _missing(f"{self.family} {name!r}", str(error.name), builtin.extra) from error
 
     def _installed(self, point: EntryPoint) -> Any:
         try:

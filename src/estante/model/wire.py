@@ -91,6 +91,7 @@ def results_to_json(results: Results, *, full: bool = False) -> dict[str, object
         "hits": [hit_to_json(hit) for hit in results.hits],
     }
     if full:
+        told |= {"translated": results.translated} if results.translated else {}
         told |= {"coverage": round(results.coverage, 4), "absent": list(results.absent)}
     return told
 

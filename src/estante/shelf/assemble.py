@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 from estante.index.encoding import ENCODERS, blend_of
 from estante.index.engine import Engine
 from estante.index.storing import STORES
+from estante.index.translating import NONE, TRANSLATORS
 from estante.ingest.chunking import CHUNKERS
 from estante.ingest.pipeline import River, chunker
 from estante.model.asking import Mode
@@ -31,9 +32,11 @@ from estante.model.errors import (
 from estante.model.ports import Encoder, Outcome, Store
 from estante.security import principals
 from estante.shelf.bookcase import Bookcase
+from estante.shelf.credentials import is_credential, secret
 from estante.shelf.local import PRIVATE, SHARED, Shelves
-from estante.shelf.settings import PluginSettings, Settings, ShelfSettings, load
+from estante.shelf.settings import PluginSettings, Settings, ShelfSettings, environment, load
 from estante.shelf.sources import Known
+from estante.shelf.translating import TranslatingEngine
 
 FOLDER: Final = ".estante"
 
@@ -229,16 +232,48 @@ def _settled(settings: Settings) -> Sequence[Known]:
 
 def _parts(settings: Settings) -> _Parts:
     _refuse_options(settings, "encoder", ENCODERS.load(settings.encoder.use), settings.encoder)
-    encoder: Encoder = _made("encoder", ENCODERS.load(settings.encoder.use), settings.encoder)
+    encoder: Encoder = _encoder(settings)
     _refuse_options(settings, "chunker", CHUNKERS.load(settings.chunker.use), settings.chunker)
     cutter = chunker(settings.chunker.use, dict(settings.chunker.options))
-    return _Parts(Engine(encoder, blend_of(settings.encoder.use)), River(cutter, dict(settings.extractors)))
+    return _Parts(_engine(settings, encoder), River(cutter, dict(settings.extractors)))
+
+
+def _engine(settings: Settings, encoder: Encoder) -> Engine:
+    trust = blend_of(settings.encoder.use)
+    if settings.translate == NONE:
+        return Engine(encoder, trust)
+    return TranslatingEngine(encoder, trust, TRANSLATORS.load(settings.translate)(), settings.translate)
+
+
+def _encoder(settings: Settings) -> Encoder:
+    """The encoder: told the folder of weights if it takes ``models``; a credential is what its reference holds.
+
+    Raises ``SettingsError`` for the first option that it needs and is not there.
+    """
+    kind = ENCODERS.load(settings.encoder.use)
+    options = dict(settings.encoder.options)
+    if "models" in _parameters(kind):
+        options.setdefault("models", settings.models)
+    if isinstance(options.get("path"), str):  # from the bookcase's folder on, as every path in the settings
+        options["path"] = os.path.abspath(settings.home / Path(str(options["path"])).expanduser())
+    for name, value in options.items():
+        if is_credential(name) and isinstance(value, str):
+            options[name] = secret(value, environment())
+    made: Encoder = _made("encoder", kind, PluginSettings(settings.encoder.use, options))
+    return made
+
+
+def _parameters(kind: Any) -> Sequence[str]:
+    try:
+        return list(inspect.signature(kind).parameters)
+    except (TypeError, ValueError):  # Not every callable tells what it takes.
+        return []
 
 
 def _refuse_options(settings: Settings, family: str, kind: Any, chosen: PluginSettings) -> None:
     """Raises ``UnknownName`` for the first option that a plug-in does not have, with those that it has."""
     try:
-        parameters = inspect.signature(kind).parameters.values()
+        parameters = list(inspect.signature(kind).parameters.values())
     except (TypeError, ValueError):  # Not every callable tells what it takes.
         return
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
@@ -251,6 +286,13 @@ def _refuse_options(settings: Settings, family: str, kind: Any, chosen: PluginSe
             meant = f"Did you mean {near[0]!r}? " if near else ""
             hint = f"{meant}Known: {', '.join(known)}." if known else "It has no options; leave the key out."
             raise UnknownName(f"{origin}: [{family}] {name}: the {family} {chosen.use!r} has no such option", hint=hint)
+    for one in parameters:
+        needed = one.default is inspect.Parameter.empty and one.kind is not inspect.Parameter.VAR_POSITIONAL
+        if needed and one.name not in (*chosen.options, "models"):
+            raise SettingsError(
+                f"the {family} {chosen.use!r} needs {one.name!r}, which nothing says",
+                hint=f"Write {one.name} = ... into [{family}] of estante.toml.",
+            )
 
 
 def _made(family: str, kind: Any, chosen: PluginSettings) -> Any:

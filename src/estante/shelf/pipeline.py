@@ -357,6 +357,7 @@ class BookcasePipeline(RagPipeline):
                 "embedding_fingerprint": space.fingerprint,
                 "normalized": space.normalized,
                 "analyzer": self._engine.analysis,
+                "translator": self._engine.translator,
                 "blend": asdict(self._engine.trust),
                 "prompts": {one.id: one.template_sha256 for one in answering.PROMPTS},
             },

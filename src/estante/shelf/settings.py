@@ -16,25 +16,28 @@ from typing import Any, Final
 
 from estante.index.encoding import ENCODERS
 from estante.index.storing import STORES
+from estante.index.translating import TRANSLATORS
 from estante.ingest.chunking import CHUNKERS
 from estante.ingest.formats import EXTRACTORS
 from estante.ingest.sourcing import SOURCES
 from estante.model.asking import MAX_K, MODES
 from estante.model.errors import NameTaken, SettingsError, UnknownName
 from estante.model.plugins import Plugins
+from estante.shelf.caching import cache
+from estante.shelf.credentials import is_credential
 
 FILE: Final = "estante.toml"
 FOLDER: Final = ".estante"
 HOME_VARIABLE: Final = "ESTANTE_HOME"
 PREFIX: Final = "ESTANTE_"
 DEFAULT: Final = "default"
+CACHE: Final = "cache"
 MAX_BYTES: Final = 200_000_000
 
 _REPORTING: Final = ("ANONYMIZED_TELEMETRY", "HAYSTACK_TELEMETRY_ENABLED")
 """Variables by which Chroma and Haystack are told whether to report their use."""
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_CREDENTIAL: Final = re.compile(r"(?:^|[_-])(?:token|password|passwd|senha|secret|api[_-]?key|credentials?)$", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,9 @@ class Settings:
     private: ShelfSettings
     k: int
     mode: str
+    translate: str
     lock_wait: float
+    models: Path
     rows: tuple[SettingRow, ...]
 
 
@@ -206,6 +211,7 @@ class Setting:
 SETTINGS: Final = (
     Setting("tenant", "local", _text, "Whose documents these are. Two tenants never see each other's."),
     Setting("encoder.use", "static", _plugin(ENCODERS), "What turns texts into vectors."),
+    Setting("models.path", CACHE, _text, "The folder of weights that are made here; `cache` is the user's cache."),
     Setting("chunker.use", "headings", _plugin(CHUNKERS), "What cuts documents into passages."),
     Setting("shelf.shared.store", "embedded", _plugin(STORES), "What keeps the texts that everyone may read."),
     Setting("shelf.shared.path", f"{FOLDER}/shared", _text, "Where that shelf stands."),
@@ -213,6 +219,12 @@ SETTINGS: Final = (
     Setting("shelf.private.path", f"{FOLDER}/private", _text, "Where that shelf stands."),
     Setting("search.k", 10, _k, "How many passages a search gives."),
     Setting("search.mode", "hybrid", _mode, "hybrid (words and meaning), lexical (words) or dense (meaning)."),
+    Setting(
+        "search.translate",
+        "none",
+        _plugin(TRANSLATORS),
+        "What translates a question that the library's languages lack.",
+    ),
     Setting("lock.wait", 10.0, _seconds, "How many seconds to wait while another process writes to the shelf."),
 )
 """Every setting with one value. The tables ``encoder``, ``chunker``, ``extractors`` and ``source`` hold more."""
@@ -386,7 +398,7 @@ class _Reading:
             if key == "use":
                 continue
             place = _Place(f"{family}.{key}", self.origin)
-            if _CREDENTIAL.search(key) and isinstance(value, str) and not value.startswith(("env:", "file:")):
+            if is_credential(key) and isinstance(value, str) and not value.startswith(("env:", "file:")):
                 raise SettingsError(
                     f"{self.origin}: {place.key} holds a credential in plain text",
                     hint='Refer to it: "env:NAME" for a variable, "file:PATH" for a file.',
@@ -470,6 +482,10 @@ def _under(home: Path, path: str) -> Path:
     return Path(os.path.abspath(home / Path(path).expanduser()))
 
 
+def _models(home: Path, path: str, environ: Mapping[str, str]) -> Path:
+    return cache(environ) / "models" if path == CACHE else _under(home, path)
+
+
 def _refuse_one_place(home: Path, shared: ShelfSettings, private: ShelfSettings, origin: str) -> None:
     """Shelves are separate folders of their own: one inside the other, or around the home, would not be."""
     left, right = (Path(os.path.realpath(one.path)) for one in (shared, private))
@@ -521,51 +537,8 @@ def load(
         private=private,
         k=found["search.k"],
         mode=found["search.mode"],
+        translate=found["search.translate"],
         lock_wait=found["lock.wait"],
+        models=_models(place, found["models.path"], reading.environ),
         rows=tuple(reading.rows),
     )
-
-
-TEMPLATE: Final = """\
-# Settings of this bookcase. Every line that is commented out shows a default or an example.
-# `estante config show --origin` prints what is in force and where each value comes from.
-
-# Whose documents these are. Two tenants never see each other's.
-# tenant = "local"
-
-# A folder that `estante refresh` keeps up to date. Repeat the table for more folders.
-# [[source]]
-# use = "folder"
-# root = "handbook"               # from this file on
-# name = "handbook"               # begins the ids of its documents
-# readers = ["*"]                 # everyone may read it; leave out, and it is private
-# include = ["*.md", "*.pdf"]     # patterns as in .gitignore; leave out to take everything
-# exclude = ["drafts/"]
-# max_bytes = 200000000           # larger files are skipped
-
-# [encoder]
-# use = "static"
-
-# [chunker]
-# use = "headings"
-
-# Which extractor reads which files, where it is not the usual one.
-# [extractors]
-# ".inc" = "html"
-
-# [search]
-# k = 10
-# mode = "hybrid"                 # hybrid (words and meaning), lexical (words) or dense (meaning)
-
-# [lock]
-# wait = 10                       # seconds to wait while another process writes
-
-# What everyone may read and everything else stand on two separate shelves.
-# [shelf.shared]
-# store = "embedded"
-# path = ".estante/shared"
-
-# [shelf.private]
-# store = "embedded"
-# path = ".estante/private"
-"""

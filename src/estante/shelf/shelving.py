@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -27,6 +27,9 @@ BATCH_CHUNKS: Final = 2_048
 BATCH_CHARACTERS: Final = 4_000_000
 """A batch is committed at any of these: what is kept in memory, and what a kill can cost, stays bounded."""
 
+SLOW_CHUNKS: Final = 256
+"""As ``BATCH_CHUNKS`` for a slow encoder: what was encoded in the last seconds is what a kill costs."""
+
 Ledger = dict[tuple[str, str], dict[str, LedgerRow]]
 """What each shelf remembers of items: (source, item) to shelf name to row."""
 
@@ -37,6 +40,7 @@ class _Batch:
 
     readings: list[tuple[Item, Scope, Reading, frozenset[str]]] = field(default_factory=list)
     revisions: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
+    most: int = BATCH_CHUNKS
     chunks: int = 0
     characters: int = 0
 
@@ -47,7 +51,7 @@ class _Batch:
             self.characters += len(document.text)
 
     def full(self) -> bool:
-        return len(self.readings) >= BATCH_ITEMS or self.chunks >= BATCH_CHUNKS or self.characters >= BATCH_CHARACTERS
+        return len(self.readings) >= BATCH_ITEMS or self.chunks >= self.most or self.characters >= BATCH_CHARACTERS
 
 
 class Shelving:
@@ -65,9 +69,15 @@ class Shelving:
         self.added = self.changed = self.unchanged = self.removed = self.chunks = self.masked = 0
         self.skipped: list[Skipped] = []
         self.notes: list[str] = []
-        self._batch = _Batch()
+        self._batch = self._empty()
         self._done = 0
         self._extractor: str | None = None
+
+    def _empty(self) -> _Batch:
+        return _Batch(most=SLOW_CHUNKS if self._slow() else BATCH_CHUNKS)
+
+    def _slow(self) -> bool:
+        return bool(getattr(self.engine.encoder, "slow", False))
 
     def outcome(self, seconds: float) -> Outcome:
         """What was done."""
@@ -207,12 +217,13 @@ class Shelving:
         A text that is for fewer readers now leaves the wider shelf first; one that is for more comes to the wider
         shelf first. What moves is noted before, so a stop in between costs nothing (see ``moves``).
         """
-        batch, self._batch = self._batch, _Batch()
+        batch, self._batch = self._batch, self._empty()
         for name, revisions in batch.revisions.items():
             self.shelves.named()[name].touch(revisions)
         if not batch.readings:
             return
-        entries = iter(self.engine.entries([pair for _, _, reading, _ in batch.readings for pair in reading.documents]))
+        pairs = [pair for _, _, reading, _ in batch.readings for pair in reading.documents]
+        entries = iter(self.engine.entries(pairs, self._before(batch)))
         deposits: dict[str, list[Deposit]] = {}
         leaving: dict[str, list[tuple[str, str]]] = {SHARED: [], PRIVATE: []}
         for item, scope, reading, known in batch.readings:
@@ -234,6 +245,20 @@ class Shelving:
         if moving:
             self.shelves.private.remember(MOVING, "")
         self._count(batch, refused)
+
+    def _before(self, batch: _Batch) -> Iterator[Entry]:
+        """What the shelves hold of the items of a batch: a passage that stayed the same keeps its vector.
+
+        Nothing with an encoder that is as quick as reading them would be.
+        """
+        if not self._slow():
+            return
+        for item, _, _, known in batch.readings:
+            for name in sorted(known):
+                with suppress(EstanteError), self.shelves.named()[name].view() as view:
+                    for row in view.ledger(item.source, [ledger_key(item.uri)]).values():
+                        for document in row.documents:
+                            yield from view.entries(document)
 
     def _moves(self, batch: _Batch, leaving: Mapping[str, Sequence[tuple[str, str]]]) -> Moves:
         """What moves, with the texts that could not be read again from any source."""

@@ -15,8 +15,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from estante.index import pieces, vocabulary
 from estante.index.encoders import static
-from estante.index.encoders.static import DIMENSIONS, SHA256, WEIGHTS, Pieces, StaticEncoder
+from estante.index.encoders.static import DIMENSIONS, StaticEncoder
+from estante.index.pieces import Pieces
+from estante.index.vocabulary import FILE, SHA256
 from estante.model.errors import ContractBroken
 
 TEXTS = [
@@ -128,14 +131,14 @@ def test_a_very_long_word_gives_a_unit_row(encoder: StaticEncoder) -> None:
 
 
 def test_long_words_are_not_kept(encoder: StaticEncoder) -> None:
-    word = "x" * (static.LONGEST_KEPT + 1)
+    word = "x" * (pieces.LONGEST_KEPT + 1)
     encoder.passages([word])
 
     assert word not in static._table().pieces._kept
 
 
 def test_the_kept_words_have_a_limit(small: Pieces, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static, "KEPT_WORDS", 10)
+    monkeypatch.setattr(pieces, "KEPT_WORDS", 10)
     for count in range(1, 40):
         small.numbers("a" * count)
 
@@ -155,7 +158,7 @@ def test_blocks_join_to_the_text(text: str) -> None:
     blocks = list(static._blocks(text))
 
     assert "".join(blocks) == text
-    assert max(map(len, blocks)) <= static.BLOCK + static.LONGEST_WORD
+    assert max(map(len, blocks)) <= static.BLOCK + pieces.LONGEST_WORD
 
 
 def test_words_are_cut_in_the_likeliest_way(small: Pieces) -> None:
@@ -196,24 +199,24 @@ def test_another_process_gets_the_same_bits(encoder: StaticEncoder) -> None:
 
 
 def test_the_weights_are_those_that_the_module_names() -> None:
-    data = files("estante.index.encoders").joinpath(WEIGHTS).read_bytes()
+    data = files("estante.index.encoders").joinpath(FILE).read_bytes()
 
     assert hashlib.sha256(data).hexdigest() == SHA256
     assert len(data) <= 8_000_000
 
 
 def test_the_weights_hold_no_pickle() -> None:
-    with files("estante.index.encoders").joinpath(WEIGHTS).open("rb") as file, zipfile.ZipFile(file) as archive:
+    with files("estante.index.encoders").joinpath(FILE).open("rb") as file, zipfile.ZipFile(file) as archive:
         heads = [archive.read(name)[:128] for name in archive.namelist()]
 
     assert all(head.startswith(b"\x93NUMPY") and b"'|O'" not in head for head in heads)
 
 
 def test_other_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static, "SHA256", "0" * 64)
+    monkeypatch.setattr(vocabulary, "SHA256", "0" * 64)
     static._read.cache_clear()
 
-    with pytest.raises(ContractBroken, match=WEIGHTS):
+    with pytest.raises(ContractBroken, match=FILE):
         StaticEncoder().passages(["a"])
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import estante
 from estante.serve.cli.main import main
-from estante.shelf.settings import TEMPLATE
+from estante.shelf.template import TEMPLATE
 
 LEAVE = "# Férias\n\nO servidor tem direito a trinta dias de férias por ano.\n\n## Prazo\n\nO pedido é feito em maio.\n"
 FEES = "# Taxas\n\nA certidão custa doze reais. A segunda via é grátis.\n"

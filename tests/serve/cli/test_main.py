@@ -18,13 +18,14 @@ from estante.serve.cli import main as door
 from estante.serve.cli.calls import Call
 from estante.serve.cli.filling import readers_of, report, summary
 from estante.serve.cli.finding import count_of, missing_fields, question_of, split_place, where_of
-from estante.serve.cli.main import COMMANDS, CONFIG, DATASET, Terminated, build, main
+from estante.serve.cli.main import COMMANDS, CONFIG, DATASET, MODELS, Terminated, build, main
 from estante.serve.cli.output import Output
 
 NAMES = [
     *([name] for name, _ in COMMANDS),
     *(["config", name] for name, _ in CONFIG),
     *(["dataset", name] for name, _ in DATASET),
+    *(["models", name] for name, _ in MODELS),
 ]
 
 
@@ -89,7 +90,7 @@ def test_the_list_of_commands_cuts_no_summary(capsys: pytest.CaptureFixture[str]
     main(["--help"])
 
     told = capsys.readouterr().out.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in told] == [*(name for name, _ in COMMANDS), "config", "dataset"]
+    assert [line.split()[0] for line in told] == [*(name for name, _ in COMMANDS), "config", "dataset", "models"]
     assert all(line.endswith(".") and not line.endswith("...") and len(line) <= 80 for line in told)
 
 

@@ -42,6 +42,10 @@ def init(
     directory: Annotated[
         Path | None, typer.Argument(metavar="DIR", help="Where; else the current folder.", show_default=False)
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option("--encoder", metavar="NAME", help="What turns texts into vectors.", show_default=False),
+    ] = None,
 ) -> None:
     """Makes a bookcase in a folder.
 
@@ -50,22 +54,30 @@ def init(
     Example: estante init docs
     """
     from estante.shelf.assemble import create
-    from estante.shelf.settings import FILE, TEMPLATE, load, settings_path
+    from estante.shelf.settings import FILE, load, settings_path
+    from estante.shelf.template import template
 
     if directory is not None and call.given is not None:
         raise SettingsError("the folder is given twice: DIR and --home", hint="Give one of the two.")
     home = Path(directory or call.named() or Path.cwd()).absolute()
-    settings = load(home)
+    settings = load(home, flags={"encoder.use": encoder})
+    standing = settings_path(home)
+    if standing is not None and encoder not in (None, load(home).encoder.use):
+        # A flag is forgotten when the command ends, and the next one would not know what made the bookcase.
+        raise SettingsError(
+            f"{standing} is there already, and does not say encoder {encoder!r}",
+            hint=f'Write use = "{encoder}" into its table [encoder], and leave --encoder out.',
+        )
     try:
         create(home, settings).close()
     except NameTaken as error:
         if not error.message.startswith("there is a bookcase"):
             raise
         raise NameTaken(error.message, hint="Use it: estante add PATH") from error
-    written = settings_path(home) is None
+    written = standing is None
     if written:
         with (home / FILE).open("x", encoding="utf-8", newline="\n") as file:
-            file.write(TEMPLATE)
+            file.write(template(encoder))
     if call.out.json:
         call.out.value({"home": str(home), "settings": str(settings_path(home)), "wrote_settings": written})
         return

@@ -16,7 +16,18 @@ import typer
 from typer.core import TyperCommand
 
 from estante.model.errors import ContractBroken, EstanteError, FullDisk, SettingsError, Unavailable
-from estante.serve.cli import borders, calls, checkup, connecting, datasets, filling, finding, tending, validating
+from estante.serve.cli import (
+    borders,
+    calls,
+    checkup,
+    connecting,
+    datasets,
+    filling,
+    finding,
+    models,
+    tending,
+    validating,
+)
 from estante.serve.cli.output import Output, prepare
 
 PROGRAM: Final = "estante"
@@ -44,6 +55,12 @@ DATASET: Final[tuple[tuple[str, Callable[..., int | None]], ...]] = (
     ("verify", datasets.verify),
     ("show", datasets.show),
     ("diff", datasets.diff),
+)
+MODELS: Final[tuple[tuple[str, Callable[..., int | None]], ...]] = (
+    ("list", models.listing),
+    ("build", models.build),
+    ("verify", models.verify),
+    ("path", models.path),
 )
 
 INTERRUPTED: Final = 130
@@ -133,6 +150,21 @@ def _dataset(
     _help_alone(context)
 
 
+def _models(
+    context: typer.Context,
+    json: calls.Json = False,
+    quiet: calls.Quiet = False,
+    verbose: calls.Verbose = False,
+    home: calls.Home = None,
+) -> None:
+    """Makes, verifies and finds the weights of encoders.
+
+    Example: estante models build e5
+    """
+    _join(context, json=json, quiet=quiet, verbose=verbose, home=home)
+    _help_alone(context)
+
+
 def _join(context: typer.Context, **own: Any) -> None:
     """Joins the options of a group with those before it."""
     before = context.obj or {}
@@ -156,12 +188,14 @@ def build() -> typer.Typer:
     app = typer.Typer(name=PROGRAM, callback=_start, **look)
     config = typer.Typer(name="config", callback=_config, **look)
     dataset = typer.Typer(name="dataset", callback=_dataset, **look)
-    for group, table in ((app, COMMANDS), (config, CONFIG), (dataset, DATASET)):
+    weights = typer.Typer(name="models", callback=_models, **look)
+    for group, table in ((app, COMMANDS), (config, CONFIG), (dataset, DATASET), (weights, MODELS)):
         for name, function in table:
             made = group.command(name, cls=_Command, context_settings=look["context_settings"])
             made(calls.command(function))
     app.add_typer(config)
     app.add_typer(dataset)
+    app.add_typer(weights)
     return app
 
 

@@ -145,6 +145,8 @@ def print_results(out: Output, results: Results, *, full: bool = False, explain:
         print_hit(out, hit, full=full, explain=explain)
     if explain:
         out.line((f"coverage: {results.coverage:.2f}", "dim"))
+    if results.translated:
+        out.note(f"note: searched for: {one_line(results.translated)}")
     for shelf in results.shelves:
         if not shelf.ok:
             out.warn(f"the {shelf.name} shelf did not answer: {shelf.reason}; {mending(shelf.reason)}")

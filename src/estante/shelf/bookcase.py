@@ -279,11 +279,15 @@ class Bookcase:
         where: Where | Mapping[str, object] | None = None,
         mode: Mode | None = None,
         asker: Grant | None = None,
+        fuzzy: bool = False,
+        literal: bool = False,
     ) -> Results:
         """The k best passages for a question, best first.
 
         ``where`` filters by metadata, before anything is ranked, e.g. ``{"year": {"$gte": 2020}}``. ``mode`` is
-        ``hybrid`` (words and meaning), ``lexical`` (words alone) or ``dense`` (meaning alone).
+        ``hybrid`` (words and meaning), ``lexical`` (words alone) or ``dense`` (meaning alone). A question may hold
+        phrases in quotation marks, ``-word``, ``begin*`` and ``title:word``, unless it is ``literal``. With ``fuzzy`` a
+        word that stands nowhere also finds those that it may be a misspelling of.
         """
         self._refuse_closed()
         started = time.perf_counter()
@@ -293,9 +297,11 @@ class Bookcase:
             k=self._k if k is None else k,
             mode=self._mode if mode is None else mode,
             where=filters.accept(where),
+            fuzzy=fuzzy,
+            literal=literal,
         )
         found = self._engine.search(query, self._shelves.named())
-        return replace(found, took_ms=(time.perf_counter() - started) * 1e3)
+        return found.timed((time.perf_counter() - started) * 1e3)
 
     def _asker(self, asker: Grant | None) -> Grant:
         """The grant to ask with: the owner's when none is given. Anything else that is no grant is no asker."""

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estante.index.lexical import K1, B, contribution, damping, idf
-from estante.model.ports import Store, Word
+from estante.index.lexical import contribution, damping, idf
+from estante.model.ports import WEIGHTS, Store, Word
 from tests.index.building import OWNER, store, stored
 
+K1, B = WEIGHTS.k1, WEIGHTS.b
 TERMS = ["a", "b", "c", "d", "é"]
 CHUNK = st.lists(st.sampled_from(TERMS), max_size=12)
 CORPORA = st.dictionaries(
@@ -70,15 +71,15 @@ def test_a_rarer_word_weighs_more(chunks: int, data: st.DataObject) -> None:
 
 
 def test_a_chunk_of_average_length_is_damped_by_k1_alone() -> None:
-    assert damping(7.0, 7.0) == K1
-    assert damping(14.0, 7.0) > K1 > damping(3.0, 7.0)
+    assert damping(7.0, 7.0, WEIGHTS) == K1
+    assert damping(14.0, 7.0, WEIGHTS) > K1 > damping(3.0, 7.0, WEIGHTS)
 
 
 @given(st.floats(0.1, 10), st.integers(1, 1_000), st.floats(0.3, 20))
 def test_a_word_adds_more_the_more_often_it_stands_but_never_more_than_its_ceiling(
     weight: float, count: int, damp: float
 ) -> None:
-    one, more = contribution(weight, float(count), damp), contribution(weight, float(count + 1), damp)
+    one, more = (contribution(weight, float(count + more), damp, WEIGHTS) for more in (0, 1))
 
     assert 0 < one <= more <= weight * (K1 + 1)
 
@@ -87,10 +88,10 @@ def test_a_word_adds_more_the_more_often_it_stands_but_never_more_than_its_ceili
 def test_an_array_is_scored_as_its_numbers_are(counts: list[int]) -> None:
     lengths = np.array(counts, np.float64) * 3
 
-    whole = contribution(1.5, np.array(counts, np.float64), damping(lengths, 11.0))
+    whole = contribution(1.5, np.array(counts, np.float64), damping(lengths, 11.0, WEIGHTS), WEIGHTS)
 
     assert whole.tolist() == [
-        contribution(1.5, float(count), damping(float(length), 11.0))
+        contribution(1.5, float(count), damping(float(length), 11.0, WEIGHTS), WEIGHTS)
         for count, length in zip(counts, lengths, strict=True)
     ]
 

@@ -25,6 +25,7 @@ from estante.contract.errors import (
 from estante.contract.fingerprints import document_source_fingerprint
 from estante.contract.models import ChunkRecord
 from estante.contract.pipeline import RagPipeline
+from estante.index.records import place_of
 from estante.model.errors import CorruptShelf, Unavailable
 from estante.shelf.bookcase import parts_of
 from estante.shelf.border import cursor_of, file_type, place, read_cursor
@@ -247,7 +248,7 @@ def damage(home: Path, shelf: str, document_id: str) -> None:
     """Changes a byte in the text of a document on disk."""
     with sqlite3.connect(home / shelf / "catalog.sqlite") as connection:
         [number] = connection.execute("SELECT doc FROM documents WHERE id = ?", (document_id,)).fetchone()
-        connection.execute("UPDATE texts SET data = zeroblob(40) WHERE doc = ?", (number,))
+        connection.execute("UPDATE texts SET data = zeroblob(40) WHERE place = ?", (place_of(number, 0),))
     connection.close()
 
 

@@ -247,6 +247,10 @@ class EmbeddedStore:
                 ]
                 manifest.add_item(connection, deposit, [one.key for one in mine], self.broken)
                 written += mine
+            # What an item brought that was named again in the same breath is gone before it stands in a segment.
+            gone = {one[0] for one in connection.execute("SELECT doc FROM dead WHERE segment = ?", (segment,))}
+            connection.execute("DELETE FROM dead WHERE segment = ?", (segment,))
+            written = [one for one in written if one.key not in gone]
             if written:
                 rows = segments.gather(written, self._dimensions())
                 self._written += len(rows.document)

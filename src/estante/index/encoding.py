@@ -15,7 +15,7 @@ ENCODERS: Final = Plugins(
     },
 )
 
-BLENDS: Final = {"static": Blend(most=0.7, enough=0.5)}
+BLENDS: Final = {"static": Blend(most=0.7, enough=0.4)}
 """How far words are trusted beside each encoder's vectors; measured, see docs/measurements.md."""
 
 

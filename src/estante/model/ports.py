@@ -166,9 +166,9 @@ class Listing:
 class Weights:
     """What BM25 is computed with: its two constants, and what a word counts in each field of a chunk."""
 
-    k1: float = 1.0
-    b: float = 0.75
-    title: float = 2.0
+    k1: float = 0.8
+    b: float = 0.7
+    title: float = 3.0
     trail: float = 0.5
     body: float = 1.0
 

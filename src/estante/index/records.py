@@ -123,12 +123,12 @@ def _sum(data: bytes, kind: str, number: int, page: int) -> bytes:
 
 
 def _sealed(data: bytes, kind: str, number: int, page: int = 0) -> bytes:
-    """The bytes after a sum over them and the place where they stand; compressed where that saves two fifths.
+    """The bytes after a sum over them and the place where they stand; compressed where that saves half.
 
     Short texts hardly shrink, and to unpack them takes longer than to read what they would save.
     """
     short = zlib.compress(data, 6)
-    return _sum(data, kind, number, page) + (short if 5 * len(short) <= 3 * len(data) else WHOLE + data)
+    return _sum(data, kind, number, page) + (short if 2 * len(short) <= len(data) else WHOLE + data)
 
 
 def _unsealed(data: bytes, broken: Broken, kind: str, number: int, page: int = 0) -> bytes:

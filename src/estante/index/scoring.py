@@ -84,14 +84,26 @@ def _sums(rows: NDArray[Any], values: NDArray[np.float64], size: int = 0) -> NDA
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The rows of a part that hold words, ascending; the score of each, and the weight of the words it holds."""
+    """The rows of a part that hold words, ascending; the score of each, and the share of the question that it holds.
 
-    rows: NDArray[np.intp]
+    Without ``rows`` there is a score and a share for each row of the part, 0 where it holds no word.
+    """
+
+    rows: NDArray[np.intp] | None
     scores: NDArray[np.float64]
-    masses: NDArray[np.float64]
+    shares: NDArray[np.float64]
+
+    def within(self, mask: NDArray[np.bool_]) -> Scored:
+        """Those of the mask alone."""
+        if self.rows is None:
+            return Scored(None, np.where(mask, self.scores, 0.0), np.where(mask, self.shares, 0.0))
+        kept = mask[self.rows]
+        return Scored(self.rows[kept], self.scores[kept], self.shares[kept])
 
     def of(self, wanted: NDArray[np.int64]) -> NDArray[np.float64]:
         """The scores of some rows; 0 for those that hold no word."""
+        if self.rows is None:
+            return self.scores[wanted]
         if not len(self.rows):
             return np.zeros(len(wanted))
         near = np.minimum(np.searchsorted(self.rows, wanted), len(self.rows) - 1)
@@ -107,7 +119,6 @@ class Weighed:
     def __init__(self, state: State, words: Sequence[Word], measure: Measure) -> None:
         self._state = state
         self._measure = measure
-        self._words = words
         groups = [lexical.groups(word) for word in words]
         self._postings = [
             [[held for group in some if (held := postings(part, group, table, measure)) is not None] for some in groups]
@@ -115,11 +126,15 @@ class Weighed:
         ]
         self.frequencies = [self._frequencies(at) for at in range(len(words))]
         chunks, absent = measure.readable.chunks, measure.readable.absent
-        self._weights = [
+        rarities = [
             [lexical.idf(chunks[at], min(count, chunks[at])) if count else absent[at] for at, count in enumerate(found)]
             for found in self.frequencies
         ]
-        self._totals = [sum(weights[at] for weights in self._weights) for at in range(len(state.tongues))]
+        totals = [sum(some) for some in zip(*rarities, strict=True)]
+        self._weights = [[word.share * rarity for rarity in some] for word, some in zip(words, rarities, strict=True)]
+        self._shares = [
+            [weight / total for weight, total in zip(weights, totals, strict=True)] for weights in self._weights
+        ]
         self._scored: dict[int, Scored] = {}
 
     def _frequencies(self, word: int) -> list[int]:
@@ -153,39 +168,33 @@ class Weighed:
             return NOTHING
         rows = np.concatenate([one.rows for _, one in held], dtype=np.intp)
         counts = np.concatenate([one.counts for _, one in held])
-        weights = self._each(at, held)
+        weights, shares = self._each(at, held)
         added = lexical.contribution(weights, counts, self._measure.damps[at][rows], self._measure.weights)
         size = self._state.parts[at].segment.rows
         touched: NDArray[np.intp]
         if size > SPARSE * len(rows):
             touched, rows = np.unique(rows, return_inverse=True)
-            return Scored(touched, _sums(rows, added), _sums(rows, weights))
+            return Scored(touched, _sums(rows, added), _sums(rows, shares))
         # What a row gets is added in the order of the words, as everywhere.
-        scores, masses = _sums(rows, added, size), _sums(rows, weights, size)
-        touched = np.flatnonzero(scores > 0)
-        return Scored(touched, scores[touched], masses[touched])
+        return Scored(None, _sums(rows, added, size), _sums(rows, shares, size))
 
-    def _each(self, at: int, held: Sequence[tuple[int, Postings]]) -> NDArray[np.float64]:
-        """What a word weighs, for each posting of a part."""
+    def _each(self, at: int, held: Sequence[tuple[int, Postings]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What a word weighs and which share of the question it is, for each posting of a part."""
         tongue = self._state.tongue_of(at)
         sizes = [len(one.rows) for _, one in held]
-        shares = [self._words[word].share * self._weights[word][self._number(one.language)] for word, one in held]
         if tongue is None or all(one.language for _, one in held):
-            return np.repeat(shares, sizes)
-        return np.concatenate(
-            [
-                np.full(size, share)
-                if one.language
-                else (self._words[word].share * np.array(self._weights[word]))[tongue[one.rows]]
-                for (word, one), size, share in zip(held, sizes, shares, strict=True)
-            ]
-        )
-
-    def covered(self, at: int, scored: Scored) -> float:
-        """The largest share of the question's weight that one of these rows of a part holds."""
-        tongue = self._state.tongue_of(at)
-        totals = self._totals[0] if tongue is None else np.array(self._totals)[tongue[scored.rows]]
-        return min(1.0, float(np.max(scored.masses / totals)))
+            told = [(word, self._number(one.language)) for word, one in held]
+            found = [(self._weights[word][number], self._shares[word][number]) for word, number in told]
+            return np.repeat([one for one, _ in found], sizes), np.repeat([one for _, one in found], sizes)
+        weights, shares = np.empty(sum(sizes)), np.empty(sum(sizes))
+        start = 0
+        for (word, one), size in zip(held, sizes, strict=True):
+            place = slice(start, start + size)
+            start += size
+            number = self._number(one.language) if one.language else tongue[one.rows]
+            weights[place] = np.array(self._weights[word])[number]
+            shares[place] = np.array(self._shares[word])[number]
+        return weights, shares
 
     def held(self, word: int, masks: Masks) -> bool:
         """Whether a row of the masks holds a word."""

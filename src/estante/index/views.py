@@ -17,7 +17,7 @@ from estante.index.columns import Columns
 from estante.index.notes import Broken, noted
 from estante.index.ranking import best, ordered
 from estante.index.records import DocumentRow
-from estante.index.scoring import Scored, Weighed, demanded, holding
+from estante.index.scoring import Weighed, demanded, holding
 from estante.index.states import Part, Readable, State
 from estante.model.access import Grant, Scope
 from estante.model.asking import Where
@@ -167,16 +167,15 @@ class EmbeddedView:
         for at, mask in enumerate(demanded(self._state.parts, masks, demands)):
             scored = weighed.scored(at)
             if mask is not None:
-                kept = mask[scored.rows]
-                scored = Scored(scored.rows[kept], scored.scores[kept], scored.masses[kept])
-            if len(scored.rows):
-                coverage = max(coverage, weighed.covered(at, scored))
-                candidates += [(score, at, row) for row, score in best(scored.rows, scored.scores, k)]
+                scored = scored.within(mask)
+            if len(scored.shares):
+                coverage = max(coverage, float(scored.shares.max()))
+                candidates += [(score, at, row) for row, score in best(scored.rows, scored.scores, k) if score > 0]
         if where is None:
             held = tuple(any(found) for found in weighed.frequencies)
         else:
             held = tuple(weighed.held(at, masks) for at in range(len(words)))
-        return Lexical(self._found(candidates, k), coverage, held)
+        return Lexical(self._found(candidates, k), min(1.0, coverage), held)
 
     def frequencies(self, words: Sequence[Word], grant: Grant) -> list[int]:
         """How many chunks hold each word, in any field."""

@@ -259,26 +259,26 @@ class MemoryView:
         """Each readable row's BM25 score, the share of the words' weight that it holds, and the rows of each word."""
         readable = self._readable(grant)
         averages, chunks = self._averages(readable, weights), Counter(self._tongues[ref] for ref in readable)
-        scores: dict[int, float] = {}
-        masses: dict[int, float] = {}
-        totals = dict.fromkeys(chunks, 0.0)
         held = [self._held(word, set(readable), weights) for word in words]
-        for word, some in zip(words, held, strict=True):
-            rarity = Counter(language or self._tongues[ref] for language, counts in some for ref in counts)
-            weight = {
-                tongue: lexical.idf(chunks[tongue], min(rarity[tongue], chunks[tongue]))
-                for tongue in {*chunks, *rarity}
-            }
-            for tongue in totals:
-                totals[tongue] += weight[tongue]
+        rarities = [
+            Counter(language or self._tongues[ref] for language, counts in some for ref in counts) for some in held
+        ]
+
+        def weight(word: int, tongue: str) -> float:
+            return lexical.idf(chunks[tongue], min(rarities[word][tongue], chunks[tongue]))
+
+        scores: dict[int, float] = {}
+        shares: dict[int, float] = {}
+        for at, (word, some) in enumerate(zip(words, held, strict=True)):
             for language, counts in some:
                 for ref, count in counts.items():
-                    mine = word.share * weight[language or self._tongues[ref]]
+                    tongue = language or self._tongues[ref]
+                    mine = word.share * weight(at, tongue)
                     average = averages[self._tongues[ref]] or 1.0
                     damp = lexical.damping(_weighed(self._lengths[ref], weights), average, weights)
                     scores[ref] = scores.get(ref, 0.0) + lexical.contribution(mine, count, damp, weights)
-                    masses[ref] = masses.get(ref, 0.0) + mine
-        shares = {ref: mass / totals[self._tongues[ref]] for ref, mass in masses.items()}
+                    total = sum(weight(other, tongue) for other in range(len(words)))
+                    shares[ref] = shares.get(ref, 0.0) + mine / total
         return scores, shares, [{ref for _, counts in some for ref in counts} for some in held]
 
     def _meets(self, ref: int, demands: Sequence[Demand]) -> bool:

@@ -19,8 +19,9 @@ def best(rows: NDArray[Any] | None, scores: NDArray[np.float64], k: int) -> list
     sorting method can change the set.
     """
     if len(scores) > BLOCK * k:
-        # The k-th greatest of the greatest of each block is no greater than the k-th of all.
-        tops = scores[: len(scores) // BLOCK * BLOCK].reshape(-1, BLOCK).max(axis=1)
+        # The k-th greatest of the greatest of each block is no greater than the k-th of all. A block is every n-th
+        # score: such maxima are found many at a time.
+        tops = scores[: len(scores) // BLOCK * BLOCK].reshape(BLOCK, -1).max(axis=0)
         kept = np.flatnonzero(scores >= np.partition(tops, len(tops) - k)[len(tops) - k])
         rows, scores = kept if rows is None else rows[kept], scores[kept]
     if len(scores) > k:

@@ -29,6 +29,7 @@ QUERY_WORDS: Final = 64
 
 _QUERY_READ: Final = 64 * QUERY_WORDS  # words of a query looked at, stop words and repetitions included
 _REMEMBERED: Final = 1 << 16  # runs of a language
+_WORDS: Final = 1 << 14  # words of such runs as hold several, or are written with capitals or accents
 _PLACED: Final = 1 << 13  # the same with places: only texts that are shown need them
 
 _RULES: Final = {"pt": portuguese.stem, "en": english.stem, "es": spanish.stem}
@@ -155,8 +156,8 @@ class _Terms(dict[str, tuple[str, ...]]):
             self._stem = snowball.stemmer(code)
 
     def __missing__(self, run: str) -> tuple[str, ...]:
-        if _is_one_word(run):  # most of them; split would say the same
-            found: tuple[str, ...] = (self.term(run[:WORD_LENGTH].lower()),)
+        if run.islower() and _is_one_word(run):  # most of them; split would say the same
+            found: tuple[str, ...] = (self._term(run[:WORD_LENGTH]),)
         else:
             found = tuple([self.term(word) for _, _, word in split(run)])
         if len(run) <= WORD_LENGTH:
@@ -197,7 +198,7 @@ class _Terms(dict[str, tuple[str, ...]]):
         """The term of a folded word."""
         found = self._words.get(word)
         if found is None:
-            if len(self._words) >= _REMEMBERED:
+            if len(self._words) >= _WORDS:
                 self._words.clear()
             found = self._words[word] = self._term(word)
         return found

@@ -574,23 +574,26 @@ def _merge_postings(
     keys, codes, base = [], [], 0
     for segment, vocabulary, mine in zip(segments, vocabularies, packed, strict=True):
         ids = np.fromiter(map(number.__getitem__, vocabulary), np.int64, len(vocabulary))
-        rows = position[base + segment.array("rows").astype(np.int64)]
-        alive = rows >= 0
         # Term and row in one number: one sort brings both into order, at half the memory of two keys.
-        keys.append((np.repeat(ids << 32, _gaps(segment.array("indptr"))) | rows)[alive])
-        codes.append(np.searchsorted(table, mine).astype(np.uint32)[segment.array("codes")[alive]])
+        key = np.repeat(ids << 32, _gaps(segment.array("indptr")))
+        key |= position[base : base + segment.rows][segment.array("rows")]
+        code = np.searchsorted(table, mine).astype(np.uint32)[segment.array("codes")]
+        alive = key >= 0  # The position of what is dead is -1, and stays so.
+        keys.append(key if alive.all() else key[alive])
+        codes.append(code if alive.all() else code[alive])
         base += segment.rows
     del number, vocabularies
     key, code = np.concatenate(keys), np.concatenate(codes)
     del keys, codes
-    order = np.argsort(key, kind="stable")
-    key, code = key[order], code[order]
-    del order
-    frequency = np.bincount(key >> 32, minlength=len(terms))
+    code = code[np.argsort(key)]  # No key comes twice, so any way of sorting gives the same.
+    key.sort()  # To sort again takes less room than to put in order.
+    alive_rows = (key & 0xFFFFFFFF).astype(np.uint32)
+    key >>= 32
+    frequency = np.bincount(key, minlength=len(terms))
+    del key
     kept = np.flatnonzero(frequency)
     indptr = np.zeros(len(kept) + 1, np.int64)
     np.cumsum(frequency[kept], out=indptr[1:])
     used = np.bincount(code, minlength=len(table)) > 0
     renumbered = (np.cumsum(used) - 1).astype(np.uint32)
-    alive_rows = (key & 0xFFFFFFFF).astype(np.uint32)
     return [terms[i] for i in kept], indptr, alive_rows, renumbered[code], _apart(table[used])

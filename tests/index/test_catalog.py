@@ -192,6 +192,16 @@ def test_a_shelf_of_the_first_format_is_stale(made: Store, folder: Path) -> None
         reopened(folder)
 
 
+def test_a_shelf_of_the_format_before_this_one_is_stale_and_says_what_to_do(made: Store, folder: Path) -> None:
+    made.close()
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as connection, connection:
+        note(connection, "format", str(int(catalog.FORMAT) - 1))
+
+    with pytest.raises(StaleShelf, match="format '2', this version reads '3'") as caught:
+        reopened(folder)
+    assert "estante rebuild" in caught.value.hint
+
+
 def test_numbers_are_given_once(plain: Catalog) -> None:
     with plain.changing() as connection:
         first = records.reserve(connection, "document", 3, plain.broken)

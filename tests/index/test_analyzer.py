@@ -65,8 +65,20 @@ def test_full_width_letters_are_plain_ones() -> None:
     assert terms("ＡＢＣ１２", "und") == ["abc12"]
 
 
-def test_an_ordinal_is_its_number() -> None:
-    assert terms("5º 1ª art. 5º", "und") == ["5", "1", "art", "5"]
+@pytest.mark.parametrize(
+    ("ordinal", "expected"), [("5º", "5o"), ("5°", "5o"), ("5.º", "5o"), ("5o", "5o"), ("1ª", "1a")]
+)
+def test_an_ordinal_is_its_number_and_what_is_typed_without_the_sign(ordinal: str, expected: str) -> None:
+    assert terms(ordinal, "und") == [expected[0], expected]
+
+
+@pytest.mark.parametrize("ordinal", ["1st", "2nd", "3rd", "24th"])
+def test_an_english_ordinal_is_its_number_too(ordinal: str) -> None:
+    assert terms(ordinal, "en") == [ordinal[:-2], ordinal]
+
+
+def test_the_number_of_an_ordinal_ends_before_its_letter() -> None:
+    assert written("5\u00ado") == ["5", "5\u00ado"]
 
 
 def test_the_number_sign_does_not_glue_to_the_number() -> None:
@@ -97,14 +109,23 @@ def test_an_invisible_character_joins(joiner: str) -> None:
     assert terms(f"optional{joiner}hyphen", "und") == ["optionalhyphen"]
 
 
-@pytest.mark.parametrize("separator", ["\u00a0", "\u2013", "\u2014", "\u2011", "-", "“", "”", "_", "/", "\u3000", "😀"])
+@pytest.mark.parametrize("separator", ["\u00a0", "\u2013", "\u2014", "“", "”", "«", "/", "\u3000", "😀"])
 def test_a_separator_separates(separator: str) -> None:
     assert terms(f"guarda{separator}chuva", "und") == ["guarda", "chuva"]
 
 
+def test_a_dash_between_years_separates() -> None:
+    assert terms("2020–2024", "und") == ["2020", "2024"]
+
+
 @pytest.mark.parametrize("apostrophe", ["'", "’", "ʼ", "＇"])
 def test_an_apostrophe_separates(apostrophe: str) -> None:
-    assert terms(f"d{apostrophe}água", "und") == ["d", "agua"]
+    assert terms(f"l{apostrophe}homme", "und") == ["l", "homme"]
+
+
+@pytest.mark.parametrize("apostrophe", ["'", "’", "ʼ", "＇"])
+def test_an_elided_de_is_de_and_part_of_a_compound(apostrophe: str) -> None:
+    assert terms(f"d{apostrophe}água", "und") == ["de", "dagua", "agua"]
 
 
 @pytest.mark.parametrize("apostrophe", ["'", "’"])
@@ -119,10 +140,6 @@ def test_the_possessive_ending_is_not_part_of_the_token() -> None:
 
 def test_a_contracted_not_is_joined() -> None:
     assert terms("isn't", "und") == ["isnt"]
-
-
-def test_an_identifier_is_its_parts() -> None:
-    assert terms("foo_bar.baz", "und") == ["foo", "bar", "baz"]
 
 
 def test_the_signs_of_c_plus_plus_and_c_sharp_are_kept() -> None:
@@ -141,25 +158,17 @@ def test_thousands_meet_however_they_are_written(number: str) -> None:
     assert terms(number, "pt") == ["8112"]
 
 
-def test_decimals_are_split_off() -> None:
-    assert terms("R$ 1.234.567,56 ou 27,5", "und") == ["r", "1234567", "56", "ou", "27", "5"]
-
-
-def test_english_decimals_are_split_off() -> None:
-    assert terms("1,234,567.89", "en") == ["1234567", "89"]
-
-
-def test_the_number_of_a_law_is_found_without_its_year() -> None:
-    assert terms("Lei nº 8.112/1990", "und") == ["lei", "n", "8112", "1990"]
-
-
-def test_a_date_is_its_parts() -> None:
-    assert terms("12/03/2024", "und") == ["12", "03", "2024"]
+def test_a_number_of_a_registration_may_begin_with_a_nought() -> None:
+    assert terms("012.345.678-90", "pt") == ["012345678", "01234567890", "90"]
 
 
 @pytest.mark.parametrize("text", ["192.168.1.1", "3.11.123.4", "0.123", "1234.567.8"])
 def test_versions_and_addresses_are_not_thousands(text: str) -> None:
-    assert terms(text, "und") == text.split(".")
+    assert {text, *text.split(".")} <= set(terms(text, "und"))
+
+
+def test_a_version_is_found_by_its_beginning() -> None:
+    assert {"3.11", "3.11.4"} <= set(terms("3.11.4", "und"))
 
 
 def test_digits_of_other_scripts_are_digits() -> None:
@@ -216,6 +225,11 @@ def test_a_final_sigma_is_a_sigma() -> None:
 
 def test_a_lone_surrogate_separates() -> None:
     assert terms("a\ud800b", "und") == ["a", "b"]
+
+
+@pytest.mark.parametrize("char", ["\ud800", "😀", "≠", "=\u0338", "\0", "…"])
+def test_only_plain_signs_are_part_of_an_address(char: str) -> None:
+    assert set(terms(f"http://um.br/c{char}d", "und")) == {"http", "um", "br", "c", "d", "um.br", "um.br/c"}
 
 
 # Languages
@@ -361,6 +375,31 @@ def test_a_repeated_word_is_kept_once() -> None:
     assert [word.text for word in query_terms("licitação, licitações", ["pt"])] == ["licitação"]
 
 
+def test_a_query_asks_for_the_whole_and_the_parts() -> None:
+    assert [word.text for word in query_terms("guarda-chuva", ["pt"])] == ["guarda", "guarda-chuva", "chuva"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pós-graduação", ["pós-graduação", "graduação"]),
+        ("8.112/1990", ["8.112", "8.112/1990"]),
+        ("12/03/2024", ["12/03/2024", "2024"]),
+        ("12 de março de 2024", ["12 de março de 2024", "março", "2024"]),
+        ("art. 5º", ["art. 5º", "5"]),
+        ("§ 2º", ["§ 2º", "2"]),
+        ("1º", ["1º"]),
+        ("1.234,56", ["1.234", "1.234,56"]),
+    ],
+)
+def test_a_query_asks_for_no_part_that_says_little_beside_the_whole(text: str, expected: list[str]) -> None:
+    assert [word.text for word in query_terms(text, ["pt"])] == expected
+
+
+def test_a_query_asks_for_an_identifier_in_camel_case_as_one_word() -> None:
+    assert [word.terms for word in query_terms("getUserName", ["und"])] == [("getusername",)]
+
+
 def test_a_query_is_its_first_words() -> None:
     text = " ".join(f"w{number}" for number in range(3 * QUERY_WORDS))
 
@@ -430,6 +469,21 @@ def test_threads_agree() -> None:
         "\u200d",
         "漢",
         "²",
+        "-a",
+        "_1",
+        ".a",
+        "/a",
+        "aA",
+        "d'a",
+        "-lo",
+        "a-lo.",
+        " 1234",
+        "§",
+        "art. 5",
+        "1 de maio de 2024 ",
+        "1º",
+        "://",
+        "/\u200b",
     ],
 )
 def test_the_time_grows_with_the_text_and_not_with_its_square(piece: str) -> None:

@@ -15,7 +15,7 @@ import pytest
 from estante.index import catalog, records, segments
 from estante.index.catalog import Catalog
 from estante.index.notes import generation, note, noted, row_crc
-from estante.index.records import CUTS, PAGE, DocumentRow
+from estante.index.records import CUTS, PAGE, DocumentRow, place_of
 from estante.index.storing import STORES
 from estante.model.content import Mark, Span
 from estante.model.errors import CorruptShelf, FullDisk, StaleShelf, Unavailable
@@ -89,7 +89,7 @@ def test_every_slice_of_small_pages_is_a_slice_of_the_text(made: Store, monkeypa
 
 def test_a_slice_reads_the_pages_that_it_stands_on_and_no_others(made: Store, folder: Path) -> None:
     put(made, LONG)
-    edit(folder, "UPDATE texts SET data = x'00' WHERE page = 2")
+    edit(folder, f"UPDATE texts SET data = x'00' WHERE place = {place_of(1, 2)}")
 
     with made.view() as view:
         assert view.slice("a", 0, 2 * PAGE, OWNER)[2] == LONG[: 2 * PAGE]
@@ -99,7 +99,7 @@ def test_a_slice_reads_the_pages_that_it_stands_on_and_no_others(made: Store, fo
 
 def test_a_page_that_is_missing_is_an_error_and_no_shorter_text(made: Store, folder: Path) -> None:
     put(made, LONG)
-    edit(folder, "DELETE FROM texts WHERE page = 1")
+    edit(folder, f"DELETE FROM texts WHERE place = {place_of(1, 1)}")
 
     with pytest.raises(CorruptShelf, match="a page of text is missing"), made.view() as view:
         view.document("a", OWNER)
@@ -163,7 +163,7 @@ def test_what_is_remembered_of_an_item_is_an_error_once_it_was_edited(made: Stor
     "damage",
     [
         "UPDATE meta SET value = 'other' WHERE key = 'tenant'",
-        "UPDATE meta SET value = '3' WHERE key = 'format'",
+        "UPDATE meta SET value = '2' WHERE key = 'format'",
         "UPDATE meta SET value = '0' WHERE key = 'generation'",
         "UPDATE meta SET key = 'tenants' WHERE key = 'tenant'",
         "UPDATE segments SET name = 'x'",
@@ -190,6 +190,16 @@ def test_a_shelf_of_the_first_format_is_stale(made: Store, folder: Path) -> None
 
     with pytest.raises(StaleShelf, match="format"):
         reopened(folder)
+
+
+def test_a_shelf_of_the_format_before_this_one_is_stale_and_says_what_to_do(made: Store, folder: Path) -> None:
+    made.close()
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as connection, connection:
+        note(connection, "format", str(int(catalog.FORMAT) - 1))
+
+    with pytest.raises(StaleShelf, match="format '2', this version reads '3'") as caught:
+        reopened(folder)
+    assert "estante rebuild" in caught.value.hint
 
 
 def test_numbers_are_given_once(plain: Catalog) -> None:

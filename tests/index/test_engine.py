@@ -530,13 +530,14 @@ def test_a_space_with_blanks_in_its_name_is_still_one_word() -> None:
     assert Engine(Named(), Blend()).identity["space"] == "a_model_of_ours 8 rev_2 cosine"
 
 
-def test_the_terms_of_an_entry_count_the_passage_and_once_its_headings() -> None:
+def test_the_terms_of_an_entry_are_counted_apart_in_passage_and_title() -> None:
     one = document("a", "férias férias", title="Manual de férias", language="pt")
+    férias, manual = (analyzer.terms(word, "pt")[0] for word in ("férias", "manual"))
 
     ((entry,),) = engine().entries([(one, [Span(0, 13)])])
 
-    assert entry.terms[analyzer.terms("férias", "pt")[0]] == 3
-    assert entry.terms[analyzer.terms("manual", "pt")[0]] == 1
+    assert (entry.terms[férias], entry.title[férias]) == (2, 1)
+    assert (manual in entry.terms, entry.title[manual], dict(entry.trail)) == (False, 1, {})
     assert entry.vector == quantise(np.zeros((1, DIMENSIONS), np.float32))[0]
 
 
@@ -545,7 +546,20 @@ def test_a_title_that_the_passage_begins_with_is_not_counted_twice() -> None:
 
     ((entry,),) = engine().entries([(one, [Span(0, len(one.text))])])
 
-    assert entry.terms[analyzer.terms("manual", "pt")[0]] == 1
+    assert analyzer.terms("manual", "pt")[0] not in entry.terms
+    assert entry.title[analyzer.terms("manual", "pt")[0]] == 1
+
+
+def test_headings_are_counted_as_headings_once_and_the_title_among_them_as_title() -> None:
+    text = "# Guia\n\n## Folgas\n\nCada folga conta."
+    marks = (Mark("heading", 2, 6, "Guia", 1), Mark("heading", 11, 17, "Folgas", 2))
+    one = document("a", text, title="Guia", marks=marks)
+    folga = analyzer.terms("folgas", "pt")[0]
+
+    ((entry,),) = engine().entries([(one, [Span(text.index("Cada"), len(text))])])
+
+    assert (entry.title[analyzer.terms("guia", "pt")[0]], dict(entry.trail)) == (1, {folga: 1})
+    assert entry.terms[folga] == 1
 
 
 def test_a_question_that_is_wrong_is_refused_before_any_shelf_is_asked() -> None:

@@ -6,6 +6,7 @@ import math
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estante.index.lexical import K1, B, contribution, damping, idf
-from estante.model.ports import Store, Word
-from tests.index.building import OWNER, store, stored
+from estante.index.lexical import contribution, damping, idf
+from estante.model.ports import WEIGHTS, Store, Weights, Word
+from tests.index.building import OWNER, deposit, document, entries, store, stored, vector
 
+K1, B = WEIGHTS.k1, WEIGHTS.b
 TERMS = ["a", "b", "c", "d", "é"]
 CHUNK = st.lists(st.sampled_from(TERMS), max_size=12)
 CORPORA = st.dictionaries(
@@ -70,15 +72,15 @@ def test_a_rarer_word_weighs_more(chunks: int, data: st.DataObject) -> None:
 
 
 def test_a_chunk_of_average_length_is_damped_by_k1_alone() -> None:
-    assert damping(7.0, 7.0) == K1
-    assert damping(14.0, 7.0) > K1 > damping(3.0, 7.0)
+    assert damping(7.0, 7.0, WEIGHTS) == K1
+    assert damping(14.0, 7.0, WEIGHTS) > K1 > damping(3.0, 7.0, WEIGHTS)
 
 
 @given(st.floats(0.1, 10), st.integers(1, 1_000), st.floats(0.3, 20))
 def test_a_word_adds_more_the_more_often_it_stands_but_never_more_than_its_ceiling(
     weight: float, count: int, damp: float
 ) -> None:
-    one, more = contribution(weight, float(count), damp), contribution(weight, float(count + 1), damp)
+    one, more = (contribution(weight, float(count + more), damp, WEIGHTS) for more in (0, 1))
 
     assert 0 < one <= more <= weight * (K1 + 1)
 
@@ -87,10 +89,10 @@ def test_a_word_adds_more_the_more_often_it_stands_but_never_more_than_its_ceili
 def test_an_array_is_scored_as_its_numbers_are(counts: list[int]) -> None:
     lengths = np.array(counts, np.float64) * 3
 
-    whole = contribution(1.5, np.array(counts, np.float64), damping(lengths, 11.0))
+    whole = contribution(1.5, np.array(counts, np.float64), damping(lengths, 11.0, WEIGHTS), WEIGHTS)
 
     assert whole.tolist() == [
-        contribution(1.5, float(count), damping(float(length), 11.0))
+        contribution(1.5, float(count), damping(float(length), 11.0, WEIGHTS), WEIGHTS)
         for count, length in zip(counts, lengths, strict=True)
     ]
 
@@ -168,14 +170,37 @@ def test_coverage_is_the_share_of_the_words_weight_in_the_best_chunk(made: Store
     assert answer.held == (True, True, False)
 
 
-def test_a_word_of_two_languages_is_one_word(made: Store) -> None:
-    fill(made, {"d0": [["pt:casa"]], "d1": [["en:house"]], "d2": [["c"]]})
+def test_a_word_is_as_rare_as_it_is_among_chunks_of_its_own_language(made: Store) -> None:
+    languages = {"d0": "pt-BR", "d1": "pt", "d2": "pt", "d3": "en", "d4": "en"}
+    terms = {"d0": "pt:casa", "d1": "c", "d2": "c", "d3": "en:house", "d4": "en:house"}
+    for key, language in languages.items():
+        one = document(key, language=language)
+        made.put([deposit((one, entries(one, [{terms[key]: 1}], [vector()])))])
 
     with made.view() as view:
         answer = view.lexical([Word(("pt:casa", "en:house"))], 10, OWNER, None)
+        bare = view.lexical([Word(("c",))], 10, OWNER, None)
 
-    assert [one.score for one in answer.found] == [pytest.approx(idf(3, 2), rel=1e-12)] * 2
-    assert answer.coverage == 1.0
+    expected = [idf(3, 1), idf(2, 2), idf(2, 2)]
+    assert [one.score for one in answer.found] == [pytest.approx(score, rel=1e-12) for score in expected]
+    assert (answer.coverage, answer.held) == (1.0, (True,))
+    assert [one.score for one in bare.found] == [pytest.approx(idf(3, 2), rel=1e-12)] * 2
+
+
+def test_counts_in_title_and_headings_are_weighed_before_they_are_damped(made: Store) -> None:
+    one = document("a", "x" * 3)
+    plain = entries(one, [{"a": 2, "b": 1}, {"b": 3}, {"b": 1}], [vector()] * 3)
+    first = replace(plain[0], title={"a": 1}, trail={"a": 3, "b": 1})
+    made.put([deposit((one, (first, *plain[1:])))])
+    weights = Weights(k1=1.5, b=0.5, title=3.0, trail=0.25, body=2.0)
+
+    with made.view() as view:
+        [found] = view.lexical([Word(("a",))], 10, OWNER, None, weights=weights).found
+
+    count = 2 * 2.0 + 1 * 3.0 + 3 * 0.25
+    lengths = [3 * 2.0 + 1 * 3.0 + 4 * 0.25, 3 * 2.0, 1 * 2.0]
+    damp = 1.5 * (1 - 0.5 + 0.5 * lengths[0] / (sum(lengths) / 3))
+    assert found.score == pytest.approx(idf(3, 1) * count * 2.5 / (count + damp), rel=1e-12)
 
 
 def test_chunks_without_words_do_no_harm(made: Store) -> None:

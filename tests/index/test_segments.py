@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,9 @@ Gathered = Shelved
 
 IDS = st.text("ab/é🦜", min_size=1, max_size=4)
 TERMS = st.sampled_from(["a", "ab", "b", "casa", "ção", "é", "日本", "🦜", "pt:licit", "zz", ""])
-CHUNKS = st.lists(st.dictionaries(TERMS, st.integers(1, 300), max_size=5), max_size=4)
+COUNTS = st.dictionaries(TERMS, st.integers(1, 300), max_size=5)
+CHUNKS = st.lists(st.tuples(COUNTS, COUNTS | st.just({}), COUNTS | st.just({})), max_size=4)
+"""The terms of each chunk's text, title and headings."""
 
 
 @st.composite
@@ -39,7 +40,14 @@ def shelves(draw: st.DrawFn) -> list[Gathered]:
             key,
             draw(st.integers(1, 300)),
             draw(st.sampled_from(["pt", "en", "", "ja"])),
-            entries(document(key, "x" * 9), chunks, [next(near) for _ in chunks]),
+            tuple(
+                replace(entry, title=title, trail=trail)
+                for entry, (_, title, trail) in zip(
+                    entries(document(key, "x" * 9), [text for text, _, _ in chunks], [next(near) for _ in chunks]),
+                    chunks,
+                    strict=True,
+                )
+            ),
         )
         for number, (key, chunks) in enumerate(made.items(), start=draw(st.integers(1, 5)))
     ]
@@ -48,6 +56,11 @@ def shelves(draw: st.DrawFn) -> list[Gathered]:
 def pairs(made: list[Gathered]) -> list[tuple[str, Sequence[Entry]]]:
     """The id and the entries of each document."""
     return [(one.id, one.entries) for one in made]
+
+
+def in_fields(entry: Entry, term: str) -> tuple[int, ...]:
+    """How often a term stands in text, title and headings."""
+    return tuple(counts.get(term, 0) for counts in (entry.terms, entry.title, entry.trail))
 
 
 def same(left: Rows, right: Rows) -> bool:
@@ -83,11 +96,13 @@ def read_back(segment: Segment) -> Rows:
         languages=segment.language_of_documents(),
         document=segment.array("document").astype(np.int32),
         index=segment.array("index").astype(np.int32),
-        length=segment.array("length").astype(np.int32),
+        start=segment.array("start").astype(np.int64),
+        length=segment.lengths().astype(np.int32),
         terms=segment.all_terms(),
         indptr=segment.array("indptr").astype(np.int64),
         rows=segment.array("rows").astype(np.uint32),
-        counts=segment.array("counts").astype(np.uint32),
+        codes=segment.array("codes").astype(np.uint32),
+        counts=segment.array("counts").astype(np.int64),
         vectors=segment.array("vectors"),
         scales=segment.array("scales"),
     )
@@ -120,30 +135,28 @@ def test_rows_stand_in_the_order_of_id_and_position(made: list[Gathered]) -> Non
 def test_postings_hold_every_count_once_in_ascending_rows(made: list[Gathered]) -> None:
     rows = gather(made, DIMENSIONS)
 
-    told: Counter[tuple[str, int, str]] = Counter()
+    told: dict[tuple[str, int, str], tuple[int, ...]] = {}
     for number, term in enumerate(rows.terms):
         start, end = rows.indptr[number], rows.indptr[number + 1]
         found = rows.rows[start:end].tolist()
         assert found == sorted(set(found))
-        for row, count in zip(found, rows.counts[start:end].tolist(), strict=True):
-            told[rows.ids[rows.document[row]], int(rows.index[row]), term.decode()] = count
+        for row, code in zip(found, rows.codes[start:end].tolist(), strict=True):
+            told[rows.ids[rows.document[row]], int(rows.index[row]), term.decode()] = tuple(rows.counts[code].tolist())
     assert rows.terms == sorted(rows.terms)
     assert told == {
-        (key, at, term): n
-        for one in made
-        for key, some in [(one.id, one.entries)]
-        for at, e in enumerate(some)
-        for term, n in e.terms.items()
+        (key, at, term): in_fields(entry, term)
+        for key, some in pairs(made)
+        for at, entry in enumerate(some)
+        for term in {*entry.terms, *entry.title, *entry.trail}
     }
 
 
 @given(shelves())
-def test_the_length_of_a_row_is_the_number_of_its_words(made: list[Gathered]) -> None:
+def test_the_lengths_of_a_row_are_the_numbers_of_its_words_in_each_field(made: list[Gathered]) -> None:
     lengths = {
-        (key, at): sum(e.terms.values())
-        for one in made
-        for key, some in [(one.id, one.entries)]
-        for at, e in enumerate(some)
+        (key, at): [sum(counts.values()) for counts in (entry.terms, entry.title, entry.trail)]
+        for key, some in pairs(made)
+        for at, entry in enumerate(some)
     }
 
     assert gather(made, DIMENSIONS).length.tolist() == [lengths[key] for key in sorted(lengths)]
@@ -168,9 +181,8 @@ def test_an_entry_is_read_back_as_it_was_put(made: list[Gathered]) -> None:
     with tempfile.TemporaryDirectory() as path:
         segment = Folder(Path(path)).keep(gather(made, DIMENSIONS))
         wanted = {
-            (key, at): (dict(e.terms), e.vector)
-            for one in made
-            for key, some in [(one.id, one.entries)]
+            (key, at): (dict(e.terms), e.vector, dict(e.title), dict(e.trail))
+            for key, some in pairs(made)
             for at, e in enumerate(some)
         }
 
@@ -188,15 +200,14 @@ def test_a_term_is_found_where_it_stands_and_nowhere_else(made: list[Gathered], 
     with tempfile.TemporaryDirectory() as path:
         segment = Folder(Path(path)).keep(gather(made, DIMENSIONS))
 
-        rows, counts = segment.postings(term)
+        rows, codes = segment.postings(term)
 
         places = [(segment.document_id(int(segment.document[row])), segment.position(int(row))) for row in rows]
-        assert dict(zip(places, counts.tolist(), strict=True)) == {
-            (key, at): e.terms[term]
-            for one in made
-            for key, some in [(one.id, one.entries)]
+        assert dict(zip(places, map(tuple, segment.counts[codes].tolist()), strict=True)) == {
+            (key, at): in_fields(e, term)
+            for key, some in pairs(made)
             for at, e in enumerate(some)
-            if term in e.terms
+            if any(in_fields(e, term))
         }
         segment.close()
 
@@ -226,10 +237,10 @@ def test_a_segment_of_many_rows_is_read_in_parts(folder: Folder) -> None:
     many = [gathered(n, f"d{n:05}", {"comum": n % 7 + 1, f"t{n}": 1}) for n in range(2_000)]
     segment = folder.keep(gather(many, DIMENSIONS))
 
-    rows, counts = segment.postings("comum")
+    rows, codes = segment.postings("comum")
 
     assert rows.tolist() == list(range(2_000))
-    assert counts.tolist() == [n % 7 + 1 for n in range(2_000)]
+    assert segment.counts[codes, 0].tolist() == [n % 7 + 1 for n in range(2_000)]
     assert segment.array("vectors", 700, 703).tobytes() == b"".join(
         one.entries[0].vector.values for one in many[700:703]
     )

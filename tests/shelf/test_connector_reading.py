@@ -25,6 +25,7 @@ from estante.contract.errors import (
 from estante.contract.fingerprints import document_source_fingerprint
 from estante.contract.models import ChunkRecord
 from estante.contract.pipeline import RagPipeline
+from estante.index.records import place_of
 from estante.model.errors import ContractBroken, CorruptShelf, Unavailable
 from estante.shelf.bookcase import parts_of
 from estante.shelf.border import cursor_of, file_type, place, read_cursor
@@ -94,10 +95,10 @@ def test_scores_of_the_other_modes_are_those_of_the_engine() -> None:
 
 
 def test_a_hit_tells_where_it_stands_and_why_it_was_found(owner: BookcasePipeline) -> None:
-    told = owner.query("trinta dias de férias", 1)[0].metadata
+    told = owner.query("em quantos períodos podem ser divididas", 1)[0].metadata
 
     assert told["source_identity"] == told["relative_path"] == "ferias"
-    assert (told["char_start"], told["doc_chunk_index"], told["language"]) == (0, 0, "pt")
+    assert (told["char_start"], told["doc_chunk_index"], told["language"]) == (39, 1, "pt")
     assert told["legs"]["lexical"]["rank"] == 1
     json.dumps(told, allow_nan=False)
 
@@ -247,7 +248,7 @@ def damage(home: Path, shelf: str, document_id: str) -> None:
     """Changes a byte in the text of a document on disk."""
     with sqlite3.connect(home / shelf / "catalog.sqlite") as connection:
         [number] = connection.execute("SELECT doc FROM documents WHERE id = ?", (document_id,)).fetchone()
-        connection.execute("UPDATE texts SET data = zeroblob(40) WHERE doc = ?", (number,))
+        connection.execute("UPDATE texts SET data = zeroblob(40) WHERE place = ?", (place_of(number, 0),))
     connection.close()
 
 

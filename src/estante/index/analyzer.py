@@ -13,13 +13,15 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from estante.index.languages import english, portuguese, snowball, spanish
+from estante.index.languages.abbreviations import SPELT_OUT
 from estante.index.languages.letters import unaccented
-from estante.index.languages.words import WORD_LENGTH, runs, split, words
+from estante.index.languages.runs import runs, split, words
+from estante.index.languages.words import WORD_LENGTH
 
-ANALYZER_VERSION: Final = f"1/{snowball.VERSION}"
+ANALYZER_VERSION: Final = f"2/{snowball.VERSION}"
 """Changes when any text may give other terms; a shelf made with another one must be indexed again."""
 
 QUERY_WORDS: Final = 64
@@ -27,15 +29,16 @@ QUERY_WORDS: Final = 64
 
 _QUERY_READ: Final = 64 * QUERY_WORDS  # words of a query looked at, stop words and repetitions included
 _REMEMBERED: Final = 1 << 16  # runs of a language
+_WORDS: Final = 1 << 14  # words of such runs as hold several, or are written with capitals or accents
 _PLACED: Final = 1 << 13  # the same with places: only texts that are shown need them
 
 _RULES: Final = {"pt": portuguese.stem, "en": english.stem, "es": spanish.stem}
 _STOP_WORDS: Final = {"pt": portuguese.STOP_WORDS, "en": english.STOP_WORDS, "es": spanish.STOP_WORDS}
+_WHOLE: Final = frozenset("./@&+;$~")  # signs that only a whole of several parts holds
 _NO_WORDS: Final[frozenset[str]] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A written word, `text[start:end]`, and its term. Offsets are code points."""
 
     start: int
@@ -79,7 +82,7 @@ class Finder:
         """The bounds of those of `tokens(text, language)` that have a wanted term."""
         written = set(runs().findall(text))
         if self._firsts is not None:
-            written = {run for run in written if run[0] in self._firsts or not (run.isascii() and run.isalnum())}
+            written = {run for run in written if run[0] in self._firsts or not _is_one_word(run)}
         wanted = {run: found for run in written if (found := self._decide(run))}
         if not wanted:
             return
@@ -96,6 +99,10 @@ class Finder:
         return found
 
 
+def _is_one_word(run: str) -> bool:
+    return run.isascii() and run.isalpha() and (run.islower() or run[1:].islower())
+
+
 def terms(text: str, language: str) -> list[str]:
     """The terms of `tokens(text, language)`, at the speed of indexing."""
     return list(chain.from_iterable(map(_terms(language).__getitem__, runs().findall(text))))
@@ -103,7 +110,7 @@ def terms(text: str, language: str) -> list[str]:
 
 def is_stopword(word: str, language: str) -> bool:
     """Whether the written word says nothing of a text's subject, as `de` or `the`. Compared folded, never stemmed."""
-    folded = [word for _, _, word in words(word)]
+    folded = [word for _, _, word in words(word, asked=True)]
     return bool(folded) and _STOP_WORDS.get(_code(language), _NO_WORDS).issuperset(folded)
 
 
@@ -117,7 +124,7 @@ def query_terms(text: str, languages: Sequence[str]) -> list[QueryWord]:
     stop_words = _stop_words(tuple(codes))
     asked: dict[tuple[str, ...], QueryWord] = {}
     set_aside: dict[tuple[str, ...], QueryWord] = {}
-    for start, end, word in islice(words(text), _QUERY_READ):
+    for start, end, word in islice(words(text, asked=True), _QUERY_READ):
         own = tuple(dict.fromkeys(_memory(code).term(word) for code in codes))
         kept = set_aside if word in stop_words else asked
         kept.setdefault(own, QueryWord(text[start:end], start, end, own))
@@ -141,18 +148,30 @@ class _Terms(dict[str, tuple[str, ...]]):
         super().__init__()
         self._prefix = code + ":"
         self._placed: dict[str, tuple[tuple[int, int, str], ...]] = {}
+        self._words: dict[str, str] = {}  # parts of runs stand in many
+        self._spelt_out = SPELT_OUT.get(code, {})
         self._scripts = snowball.SCRIPTS.get(code, ("LATIN",))
         self._stem: Callable[[str], str] | None = _RULES.get(code)
         if self._stem is None and snowball.known(code):
             self._stem = snowball.stemmer(code)
 
     def __missing__(self, run: str) -> tuple[str, ...]:
-        found = tuple(self.term(word) for _, _, word in split(run))
+        if run.islower() and _is_one_word(run):  # most of them; split would say the same
+            found: tuple[str, ...] = (self._term(run[:WORD_LENGTH]),)
+        else:
+            found = tuple([self.term(word) for _, _, word in split(run)])
         if len(run) <= WORD_LENGTH:
             if len(self) >= _REMEMBERED:
-                self.clear()
+                self._forget()
             self[run] = found
         return found
+
+    def _forget(self) -> None:
+        """Makes room: compounds and numbers go first, since few of them come again."""
+        words = {run: found for run, found in dict(self).items() if run.isalpha()}
+        self.clear()
+        if len(words) < _REMEMBERED * 3 // 4:
+            self.update(words)
 
     def first_letters(self, terms: Collection[str]) -> frozenset[str] | None:
         """The letters that a plain word must begin with to have one of the terms; None where that cannot be told.
@@ -168,7 +187,7 @@ class _Terms(dict[str, tuple[str, ...]]):
         """The terms of a run with the places of their words in it."""
         found = self._placed.get(run)
         if found is None:
-            found = tuple((start, end, self.term(word)) for start, end, word in split(run))
+            found = tuple([(start, end, self.term(word)) for start, end, word in split(run)])
             if len(run) <= WORD_LENGTH:
                 if len(self._placed) >= _PLACED:
                     self._placed.clear()
@@ -177,6 +196,15 @@ class _Terms(dict[str, tuple[str, ...]]):
 
     def term(self, word: str) -> str:
         """The term of a folded word."""
+        found = self._words.get(word)
+        if found is None:
+            if len(self._words) >= _WORDS:
+                self._words.clear()
+            found = self._words[word] = self._term(word)
+        return found
+
+    def _term(self, word: str) -> str:
+        word = self._spelt_out.get(word, word)
         if self._stem is None or not self._is_stemmed(word):
             return word
         stem = self._stem(word) or word
@@ -185,7 +213,7 @@ class _Terms(dict[str, tuple[str, ...]]):
     def _is_stemmed(self, word: str) -> bool:
         if word.isascii():
             return word.isalpha() and "LATIN" in self._scripts
-        if any(map(str.isnumeric, word)):
+        if not _WHOLE.isdisjoint(word) or any(map(str.isnumeric, word)):
             return False
         return unicodedata.name(word[0], "").split(" ")[0] in self._scripts
 

@@ -19,7 +19,10 @@ from typing import Final
 from estante.index.notes import generation, note, notes
 from estante.model.errors import CorruptShelf, EstanteError, FullDisk, LockedShelf, QueryError, StaleShelf, Unavailable
 
-FORMAT: Final = "2"
+FORMAT: Final = "3"
+
+FAULTS: Final = (sqlite3.DatabaseError, UnicodeEncodeError, UnicodeDecodeError, zlib.error, json.JSONDecodeError)
+"""What reading and writing a catalog raises when something is wrong with it, or with what it was given."""
 
 SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
@@ -30,13 +33,13 @@ CREATE TABLE documents (
     item TEXT NOT NULL, title TEXT NOT NULL, language TEXT NOT NULL, media_type TEXT NOT NULL,
     scope INTEGER NOT NULL REFERENCES scopes (scope), chars INTEGER NOT NULL, chunks INTEGER NOT NULL,
     metadata TEXT NOT NULL, redactions INTEGER NOT NULL, losses TEXT NOT NULL, added TEXT NOT NULL,
+    few TEXT NOT NULL,
     version INTEGER NOT NULL, segment INTEGER NOT NULL, crc INTEGER NOT NULL);
 CREATE INDEX documents_by_version ON documents (version);
 CREATE TABLE features (doc INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE cuts (doc INTEGER NOT NULL, page INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (doc, page))
     WITHOUT ROWID;
-CREATE TABLE texts (doc INTEGER NOT NULL, page INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (doc, page))
-    WITHOUT ROWID;
+CREATE TABLE texts (place INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE items (
     source TEXT NOT NULL, item TEXT NOT NULL, revision TEXT NOT NULL, digest TEXT NOT NULL, recipe TEXT NOT NULL,
     reason TEXT NOT NULL, docs TEXT NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY (source, item)) WITHOUT ROWID;
@@ -44,6 +47,8 @@ CREATE TABLE segments (segment INTEGER PRIMARY KEY, name TEXT NOT NULL, size INT
     footer INTEGER NOT NULL, rows INTEGER NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE dead (segment INTEGER NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY (segment, doc)) WITHOUT ROWID;
 """
+# The cuts of a document stand in `few` where they are few, else in pages of their own.
+# A page of text stands at the number of its document and its own in one: see `records.place_of`.
 # A document's sum leaves out its segment, which every merge changes: the segments themselves say what they hold.
 # An item's `docs` are the numbers of its documents; a dead row that is wrong shows in the count of documents.
 
@@ -166,14 +171,16 @@ class Catalog:
         """Turns what SQLite raises into what happened and what to do."""
         try:
             yield
-        except sqlite3.DatabaseError as error:
-            raise _told(error, self.path) from error
-        except UnicodeEncodeError as error:
-            raise QueryError(
-                "half a character (a lone surrogate) stands in no text here", hint="Leave it out."
-            ) from error
-        except (zlib.error, json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise self.broken(str(error)) from error
+        except FAULTS as error:
+            raise self.told(error) from error
+
+    def told(self, error: BaseException) -> EstanteError:
+        """The error that says what happened, for one of ``FAULTS``."""
+        if isinstance(error, sqlite3.DatabaseError):
+            return _told(error, self.path)
+        if isinstance(error, UnicodeEncodeError):
+            return QueryError("half a character (a lone surrogate) stands in no text here", hint="Leave it out.")
+        return self.broken(str(error))
 
     def broken(self, what: str) -> CorruptShelf:
         """The error for a catalog that is not what was written."""
@@ -187,16 +194,21 @@ class Catalog:
         """This thread's connection, which nobody closes before the block ends."""
         with self.mended():
             connection = self.connection(writing=writing)
-            with self._guard:
-                if self._closed:
-                    raise _shut()
-                self._busy.add(connection)
+            self.hold(connection)
             try:
                 yield connection
             finally:
-                self._let_go(connection)
+                self.let_go(connection)
 
-    def _let_go(self, connection: sqlite3.Connection) -> None:
+    def hold(self, connection: sqlite3.Connection) -> None:
+        """Keeps a connection from being closed."""
+        with self._guard:
+            if self._closed:
+                raise _shut()
+            self._busy.add(connection)
+
+    def let_go(self, connection: sqlite3.Connection) -> None:
+        """The opposite of ``hold``."""
         with self._guard:
             self._busy.discard(connection)
             if self._closed:
@@ -206,20 +218,9 @@ class Catalog:
         """Whether this thread is inside a block that uses its connection."""
         return getattr(self._local, "connection", None) in self._busy
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Reading:
         """One whole state, unmoved by writers, until the block ends."""
-        if self.in_use():  # A view inside a view of the same thread shares its state.
-            with self.mended():
-                yield self._local.connection
-            return
-        with self.using() as connection:
-            connection.execute("BEGIN")
-            try:
-                yield connection
-            finally:
-                if connection.in_transaction:
-                    connection.execute("COMMIT")
+        return Reading(self)
 
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
@@ -247,6 +248,45 @@ class Catalog:
                     hint="Use the version of Estante that made it, or run: estante rebuild --from-sources",
                 )
             return notes(connection, self.broken)
+
+
+class Reading:
+    """A block that reads one state. Every search opens two, so this is no generator."""
+
+    __slots__ = ("_catalog", "_connection", "_nested")
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def __enter__(self) -> sqlite3.Connection:
+        catalog = self._catalog
+        try:
+            # A view inside a view of the same thread shares its state.
+            self._nested = catalog.in_use()
+            self._connection = catalog.connection()
+            if not self._nested:
+                catalog.hold(self._connection)
+                try:
+                    self._connection.execute("BEGIN")
+                except BaseException:
+                    catalog.let_go(self._connection)
+                    raise
+        except FAULTS as error:
+            raise catalog.told(error) from error
+        return self._connection
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            if not self._nested:
+                try:
+                    if self._connection.in_transaction:
+                        self._connection.execute("COMMIT")
+                finally:
+                    self._catalog.let_go(self._connection)
+        except FAULTS as failed:
+            raise self._catalog.told(failed) from failed
+        if isinstance(error, FAULTS):
+            raise self._catalog.told(error) from error
 
 
 def _shut() -> Unavailable:

@@ -24,7 +24,7 @@ ENCODERS: Final = Plugins(
     },
 )
 
-BLENDS: Final = {"static": Blend(most=0.7, enough=0.5), "e5": Blend(most=0.6, enough=0.7)}
+BLENDS: Final = {"static": Blend(most=0.7, enough=0.4), "e5": Blend(most=0.6, enough=0.7)}
 """How far words are trusted beside each encoder's vectors; measured, see docs/measurements.md."""
 
 

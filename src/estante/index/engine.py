@@ -1,7 +1,7 @@
 """The engine: documents to entries, and a query to hits.
 
-A query becomes words and a vector. Each shelf ranks its chunks by both legs under the asker's grant and the filter;
-the candidates of both are scored by both and blended; shelves are fused by rank.
+A query becomes words, demands and a vector. Each shelf ranks its chunks by both legs under the asker's grant and the
+filter; the candidates of both are scored by both and blended; shelves are fused by rank.
 """
 
 from __future__ import annotations
@@ -11,24 +11,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from estante.index import analyzer
+from estante.index import analyzer, syntax
 from estante.index.boundary import space_to_text
 from estante.index.embedding import vectors
-from estante.index.fusion import Blend, blend, reciprocal_ranks
-from estante.index.ranking import ordered
-from estante.model.asking import Hit, Leg, Query, Results, ShelfReport
+from estante.index.fusion import Blend, reciprocal_ranks
+from estante.index.legs import Legs
+from estante.index.marks import Marks
+from estante.index.spelling import respelt
+from estante.index.syntax import Question
+from estante.index.wording import word_for_word
+from estante.model.asking import Hit, Query, Results, ShelfReport
 from estante.model.content import Chunk, Document, Span
-from estante.model.errors import EstanteError, NotFound
-from estante.model.ports import Encoder, Entry, Found, Quantised, Store, View, Word
-
-CANDIDATES: Final = 100
-"""Chunks that each leg brings to the fusion, or k if that is more."""
+from estante.model.errors import EstanteError
+from estante.model.ports import WEIGHTS, Encoder, Entry, Quantised, Store, Weights
 
 QUERY_CHARACTERS: Final = 4_000
 """As much of a question as is looked at; the rest of a pasted page adds noise and time."""
 
-ENTRIES_VERSION: Final = "1"
+ENTRIES_VERSION: Final = "2"
 """Part of the analyzer's identity: how titles and trails join a chunk's own words."""
+
+OPENING: Final = 200
+"""Characters of a text in which a heading may stand that is told above it too."""
+
+HEADING: Final = 4_000
+"""Characters of a title or heading that are indexed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +43,10 @@ class _Ranked:
     """What one shelf found, best first."""
 
     shelf: str
-    hits: tuple[Hit, ...]
-    coverage: float
-    held: frozenset[str]
-    asked: tuple[str, ...]
+    hits: tuple[Hit, ...] = ()
+    coverage: float = 0.0
+    held: frozenset[str] = frozenset()
+    asked: tuple[str, ...] = ()
 
 
 class Engine:
@@ -48,9 +55,10 @@ class Engine:
     translator: str = "none"
     """The name of what translates questions, for whoever records how a search was made."""
 
-    def __init__(self, encoder: Encoder, trust: Blend) -> None:
+    def __init__(self, encoder: Encoder, trust: Blend, weights: Weights = WEIGHTS) -> None:
         self.encoder = encoder
         self.trust = trust
+        self.weights = weights
 
     @property
     def analysis(self) -> str:
@@ -76,8 +84,9 @@ class Engine:
         known = {_in_context(entry.chunk): entry.vector for entry in kept}
         new = list(dict.fromkeys(text for texts in read for text in texts if text not in known))
         known.update(zip(new, vectors(self.encoder, self.encoder.passages, new), strict=True))
+        counted = _Counted()
         return [
-            tuple(Entry(chunk, _terms(chunk), known[text]) for chunk, text in zip(chunks, texts, strict=True))
+            tuple(counted.entry(chunk, known[text]) for chunk, text in zip(chunks, texts, strict=True))
             for chunks, texts in zip(cut, read, strict=True)
         ]
 
@@ -86,15 +95,18 @@ class Engine:
     def search(self, query: Query, shelves: Mapping[str, Store]) -> Results:
         """The k best hits of all shelves, and which of them answered.
 
-        Raises a shelf's own error when no other has a hit: an error is never an empty result.
+        Raises a shelf's own error when no other has a hit: an error is never an empty result. Raises ``QueryError``
+        for a question that only says what to leave out.
         """
-        vector = self._vector(query)
+        text = query.text[:QUERY_CHARACTERS]
+        question = Question(text, text) if query.literal else syntax.read(text)
+        vector = self._vector(query, question)
         answered: list[_Ranked] = []
         reports: list[ShelfReport] = []
         errors: list[EstanteError] = []
         for name in sorted(shelves):
             try:
-                answered.append(self._search_shelf(query, vector, name, shelves[name]))
+                answered.append(self._search_shelf(query, question, vector, name, shelves[name]))
                 reports.append(ShelfReport(name, True))
             except EstanteError as error:
                 errors.append(error)
@@ -110,8 +122,8 @@ class Engine:
             absent=_absent(answered),
         )
 
-    def _vector(self, query: Query) -> Quantised | None:
-        text = query.text[:QUERY_CHARACTERS].strip()
+    def _vector(self, query: Query, question: Question) -> Quantised | None:
+        text = question.text.strip()
         if query.mode == "lexical" or not text:
             return None
         found = self.questions([text])[0]
@@ -122,83 +134,24 @@ class Engine:
         asked = [text[:QUERY_CHARACTERS].strip() for text in texts]
         return vectors(self.encoder, self.encoder.queries, asked)
 
-    def _search_shelf(self, query: Query, vector: Quantised | None, name: str, store: Store) -> _Ranked:
+    def _search_shelf(
+        self, query: Query, question: Question, vector: Quantised | None, name: str, store: Store
+    ) -> _Ranked:
         with store.view() as view:
             languages = view.languages(query.grant)
             if not languages:  # An empty shelf knows no stop words and has nothing to say about words.
-                return _Ranked(name, (), 0.0, frozenset(), ())
-            asked = analyzer.query_terms(query.text[:QUERY_CHARACTERS], languages)
-            words = [Word(word.terms) for word in asked]
-            depth = max(CANDIDATES, query.k)
-            lexical = view.lexical(words, depth, query.grant, query.where)
-            found = () if query.mode == "dense" else lexical.found
-            near = () if vector is None else view.nearest(vector, depth, query.grant, query.where)
-            best = self._order(view, query, words, vector, found, near, lexical.coverage)[: query.k]
-            chunks = view.chunks([ref for ref, _ in best], query.grant)
-        legs = {"lexical": _places(found), "dense": _places(near)}
-        matches = _Matches(frozenset(term for word in words for term in word.terms))
-        hits = tuple(
-            Hit(rank=rank, score=score, chunk=chunk, shelf=name, legs=_legs(ref, legs), matches=matches.of(chunk))
-            for rank, ((ref, score), chunk) in enumerate(zip(best, chunks, strict=True), start=1)
-        )
-        held = frozenset(word.text for word, found in zip(asked, lexical.held, strict=True) if found)
-        return _Ranked(name, hits, lexical.coverage, held, tuple(word.text for word in asked))
-
-    def _order(
-        self,
-        view: View,
-        query: Query,
-        words: Sequence[Word],
-        vector: Quantised | None,
-        found: tuple[Found, ...],
-        near: tuple[Found, ...],
-        coverage: float,
-    ) -> list[tuple[int, float]]:
-        """The candidates of both legs as (ref, score), best first."""
-        if not near:
-            return [(one.ref, one.score) for one in found]
-        if not found:
-            return [(one.ref, one.score) for one in near]
-        refs = list(dict.fromkeys(one.ref for one in (*found, *near)))
-        by_words, by_vector = view.bm25(words, refs, query.grant), view.cosines(_known(vector), refs)
-        scores = blend(by_words, by_vector, self.trust.weight(coverage))
-        return ordered(zip(refs, scores, strict=True), view.tie)
-
-
-def _known(vector: Quantised | None) -> Quantised:
-    if vector is None:
-        raise NotFound("a dense leg without a vector", hint="This is a fault of Estante; please report it.")
-    return vector
-
-
-def _places(found: Sequence[Found]) -> dict[int, tuple[int, float]]:
-    return {one.ref: (rank, one.score) for rank, one in enumerate(found, start=1)}
-
-
-def _legs(ref: int, places: Mapping[str, Mapping[int, tuple[int, float]]]) -> tuple[Leg, ...]:
-    return tuple(Leg(name, *found[ref]) for name, found in places.items() if ref in found)
-
-
-class _Matches:
-    """Where a question's words stand in chunks; what was decided of a word in one chunk serves the next."""
-
-    def __init__(self, terms: frozenset[str]) -> None:
-        self._terms = terms
-        self._finders: dict[str, analyzer.Finder] = {}
-
-    def of(self, chunk: Chunk) -> tuple[Span, ...]:
-        """The matching words of a chunk in document offsets, without overlaps."""
-        if not self._terms:
-            return ()
-        finder = self._finders.get(chunk.language)
-        if finder is None:
-            finder = self._finders[chunk.language] = analyzer.Finder(chunk.language, self._terms)
-        found, last, offset = [], 0, chunk.span.start
-        for start, end in finder.places(chunk.text):
-            if start >= last:
-                last = end
-                found.append(Span(offset + start, offset + end))
-        return tuple(found)
+                return _Ranked(name)
+            wording = word_for_word(question, languages)
+            words, unheld = respelt(wording, languages, view, query.grant) if query.fuzzy else (wording.words, ())
+            legs = Legs(view, query, words, wording.demands, wording.phrases, self.weights)
+            order, coverage, held = legs.ranked(vector, self.trust)
+            marks = Marks(words)
+            hits = tuple(
+                Hit(rank=rank, score=score, chunk=chunk, shelf=name, legs=found, matches=marks.of(chunk))
+                for rank, (chunk, score, found) in enumerate(order, start=1)
+            )
+        known = (text for text, there in zip(wording.texts, held, strict=True) if there and text not in unheld)
+        return _Ranked(name, hits, coverage, frozenset(known), wording.texts)
 
 
 def _absent(answered: Sequence[_Ranked]) -> tuple[str, ...]:
@@ -224,7 +177,7 @@ def _fuse(answered: Sequence[_Ranked], k: int) -> tuple[Hit, ...]:
 
 def _context(chunk: Chunk) -> list[str]:
     """Title and trail, without what the chunk's own beginning says already."""
-    opening = chunk.text[:200]
+    opening = chunk.text[:OPENING]
     told = [chunk.title, *chunk.trail]
     return [words for words in dict.fromkeys(told) if words and words not in opening]
 
@@ -234,9 +187,37 @@ def _in_context(chunk: Chunk) -> str:
     return "\n".join([*_context(chunk), chunk.text])
 
 
-def _terms(chunk: Chunk) -> Counter[str]:
-    """The chunk's terms with their counts; title and headings count once beside its own words."""
-    found = Counter(analyzer.terms(chunk.text, chunk.language))
-    for words in _context(chunk):
-        found.update(analyzer.terms(words, chunk.language))
-    return found
+class _Counted:
+    """Counts the terms of chunks; titles and headings that chunks share are read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], Counter[str]] = {}
+
+    def entry(self, chunk: Chunk, vector: Quantised) -> Entry:
+        """A chunk's entry; what its text opens with and says above it counts as heading alone."""
+        title = self._terms(chunk.title, chunk.language)
+        headings = [words for words in dict.fromkeys(chunk.trail) if words != chunk.title]
+        trail: Counter[str] = Counter()
+        for words in headings:
+            trail.update(self._terms(words, chunk.language))
+        body = Counter(analyzer.terms(chunk.text, chunk.language))
+        opening = chunk.text[:OPENING]
+        for words in (chunk.title, *headings):
+            if words and words in opening:
+                _take_away(body, self._terms(words, chunk.language))
+        return Entry(chunk, body, vector, title, trail)
+
+    def _terms(self, words: str, language: str) -> Counter[str]:
+        found = self._known.get((words, language))
+        if found is None:
+            found = self._known[words, language] = Counter(analyzer.terms(words[:HEADING], language))
+        return found
+
+
+def _take_away(counts: Counter[str], gone: Mapping[str, int]) -> None:
+    for term, count in gone.items():
+        left = counts[term] - count
+        if left > 0:
+            counts[term] = left
+        else:
+            counts.pop(term, None)

@@ -21,7 +21,7 @@ class Blend:
     """
 
     most: float = 0.7
-    enough: float = 0.5
+    enough: float = 0.4
 
     def weight(self, coverage: float) -> float:
         """The lexical leg's share, 0 to ``most``."""

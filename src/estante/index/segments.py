@@ -16,6 +16,7 @@ import mmap
 import os
 import struct
 import zlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -38,7 +39,19 @@ FAN: Final = 4
 SMALLEST: Final = 128
 """Rows of the first size class; each next one holds ``FAN`` times as many."""
 
-_NONE: Final = np.zeros(0, np.uint32)
+FIELDS: Final = 3
+"""Where a word stands: text, title, headings."""
+
+LANDMARKS: Final = 64
+"""One term in so many is kept in memory, to find the others by."""
+
+LENGTHS: Final = ("length", "title_length", "trail_length")
+"""The sections that hold the numbers of words in each field."""
+
+_TITLE: Final = 32
+_TRAIL: Final = 48
+_MOST: Final = (1 << 15) - 1
+_NONE: Final = np.zeros(0, np.uint8)
 _TAIL: Final = struct.Struct("<II8s")
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -54,10 +67,11 @@ class Rows:
     """What goes into a segment, as arrays.
 
     ``keys`` (documents) are the catalog's numbers, ``ids`` their document ids in ascending order, ``scopes`` the
-    catalog's numbers of their scopes, ``languages`` their languages; ``document`` (rows) points into them, ``index`` is
-    the chunk's position in its document, ``length`` its number of words. ``terms`` are
-    sorted; term t's postings are ``rows[indptr[t]:indptr[t+1]]`` (ascending) with counts ``counts``. ``vectors``
-    (rows, dimensions) and ``scales`` (rows) are the quantised vectors.
+    catalog's numbers of their scopes, ``languages`` their languages; ``document`` (rows) points into them. ``index`` is
+    the chunk's position in its document, ``start`` where it begins in it, ``length`` (rows, 3) its numbers of words in
+    text, title and headings. ``terms`` are sorted; term t's postings are ``rows[indptr[t]:indptr[t+1]]`` (ascending)
+    with ``codes``, and ``counts[code]`` (codes, 3) is how often the term stands in text, title and headings.
+    ``vectors`` (rows, dimensions) and ``scales`` (rows) are the quantised vectors.
     """
 
     keys: NDArray[np.int64]
@@ -66,11 +80,13 @@ class Rows:
     languages: list[str]
     document: NDArray[np.int32]
     index: NDArray[np.int32]
+    start: NDArray[np.int64]
     length: NDArray[np.int32]
     terms: list[bytes]
     indptr: NDArray[np.int64]
     rows: NDArray[np.uint32]
-    counts: NDArray[np.uint32]
+    codes: NDArray[np.uint32]
+    counts: NDArray[np.int64]
     vectors: NDArray[np.int8]
     scales: NDArray[np.float32]
 
@@ -92,13 +108,16 @@ def gather(documents: Sequence[Shelved], dimensions: int) -> Rows:
     entries = [entry for one in ordered for entry in one.entries]
     sizes = [len(one.entries) for one in ordered]
     names: list[str] = []
-    counts: list[int] = []
+    packed: list[int] = []
+    per_row: list[int] = []
     for entry in entries:
-        names.extend(entry.terms.keys())
-        counts.extend(entry.terms.values())
+        counts = _in_one(entry)
+        names.extend(counts.keys())
+        packed.extend(counts.values())
+        per_row.append(len(counts))
     vectors, scales = unpack([entry.vector for entry in entries], dimensions)
-    per_row = np.fromiter((len(entry.terms) for entry in entries), np.int64, len(entries))
     terms, indptr, order = _invert(names)
+    table, codes = np.unique(np.array(packed, np.int64), return_inverse=True)
     return Rows(
         keys=np.array([one.key for one in ordered], np.int64),
         ids=[one.id for one in ordered],
@@ -106,14 +125,42 @@ def gather(documents: Sequence[Shelved], dimensions: int) -> Rows:
         languages=[one.language for one in ordered],
         document=np.repeat(np.arange(len(ordered), dtype=np.int32), sizes),
         index=np.fromiter((i for size in sizes for i in range(size)), np.int32, len(entries)),
-        length=np.fromiter((sum(entry.terms.values()) for entry in entries), np.int32, len(entries)),
+        start=np.fromiter((entry.chunk.span.start for entry in entries), np.int64, len(entries)),
+        length=np.array([_lengths(entry) for entry in entries], np.int32).reshape(len(entries), FIELDS),
         terms=terms,
         indptr=indptr,
         rows=np.repeat(np.arange(len(entries), dtype=np.uint32), per_row)[order],
-        counts=np.array(counts, np.uint32)[order],
+        codes=codes.astype(np.uint32)[order],
+        counts=_apart(table),
         vectors=vectors,
         scales=scales,
     )
+
+
+def _lengths(entry: Entry) -> tuple[int, ...]:
+    return tuple(sum(counts.values()) for counts in (entry.terms, entry.title, entry.trail))
+
+
+def _in_one(entry: Entry) -> Mapping[str, int]:
+    """The counts of each term in text, title and headings as one number."""
+    if not entry.title and not entry.trail:
+        return entry.terms
+    found = dict(entry.terms)
+    for counts, shift in ((entry.title, _TITLE), (entry.trail, _TRAIL)):
+        for term, count in counts.items():
+            found[term] = found.get(term, 0) + (min(count, _MOST) << shift)
+    return found
+
+
+def _apart(packed: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The opposite: (codes, 3)."""
+    return np.stack([packed & 0xFFFFFFFF, packed >> _TITLE & _MOST, packed >> _TRAIL], axis=1)
+
+
+def _together(counts: NDArray[Any]) -> NDArray[np.int64]:
+    wide = counts.astype(np.int64)
+    found: NDArray[np.int64] = wide[:, 0] | wide[:, 1] << _TITLE | wide[:, 2] << _TRAIL
+    return found
 
 
 def _invert(names: list[str]) -> tuple[list[bytes], NDArray[np.int64], NDArray[np.int64]]:
@@ -158,11 +205,13 @@ def write(path: Path, rows: Rows) -> tuple[int, int]:
         "language_at": tongue_at,
         "document": _small(rows.document),
         "index": _small(rows.index),
-        "length": _small(rows.length),
+        "start": _small(rows.start),
+        **{name: _small(rows.length[:, at]) for at, name in enumerate(LENGTHS)},
         "terms": terms,
         "term_at": term_at,
         "indptr": _small(rows.indptr),
         "rows": _small(rows.rows),
+        "codes": _small(rows.codes),
         "counts": _small(rows.counts),
         "vectors": rows.vectors,
         "scales": rows.scales,
@@ -235,12 +284,48 @@ def _write_sections(file: Any, arrays: Arrays) -> tuple[int, int]:
     return out.at + len(sums) + len(footer) + _TAIL.size, crc
 
 
+class SortedStrings:
+    """Strings in the order of their bytes, one after the other: string i is ``blob[at[i]:at[i + 1]]``."""
+
+    def __init__(self, blob: memoryview, at: memoryview) -> None:
+        self._blob = blob
+        self._at = at
+        self._count = len(at) - 1
+        self._landmarks = [bytes(blob[at[one] : at[one + 1]]) for one in range(0, self._count, LANDMARKS)]
+
+    def number(self, wanted: bytes) -> int:
+        """The number of a string, or -1."""
+        at, size = self._at, len(wanted)
+        block = bisect_right(self._landmarks, wanted)
+        low, high = max(block - 1, 0) * LANDMARKS, min(block * LANDMARKS, self._count)
+        base = at[low]
+        together = bytes(self._blob[base : at[high]])
+        found = together.find(wanted)
+        while found >= 0:
+            start = base + found
+            number = bisect_left(at, start, low, high)
+            if size and number < high and at[number + 1] == start:
+                number += 1  # Behind the empty string.
+            if number < high and at[number] == start and at[number + 1] == start + size:
+                return number
+            found = together.find(wanted, found + 1)
+        return -1
+
+    def place(self, wanted: bytes) -> int:
+        """The number of the first string that is not before this one."""
+        at, blob = self._at, self._blob
+        block = bisect_right(self._landmarks, wanted)
+        low, high = max(block - 1, 0) * LANDMARKS, min(block * LANDMARKS, self._count)
+        return bisect_left(range(high), wanted, low, key=lambda number: bytes(blob[at[number] : at[number + 1]]))
+
+
 class Segment:
     """A segment file, open for reading. Safe to use from several threads."""
 
     def __init__(self, path: Path, size: int, crc: int) -> None:
         self.path = path
         self._views: dict[str, memoryview] = {}
+        self._strings_of: dict[str, SortedStrings] = {}
         self._open(size)
         try:
             self._read_footer(crc)
@@ -251,6 +336,7 @@ class Segment:
         self.dimensions = self._shape("vectors")[1] if self.rows else 0
         self.keys: NDArray[np.int64] = self.array("keys")
         self.document: NDArray[Any] = self.array("document")
+        self.counts: NDArray[np.int64] = self.array("counts").astype(np.int64)
 
     def _open(self, size: int) -> None:
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -284,10 +370,12 @@ class Segment:
             raise damaged(self.path, "its table of sums does not match")
         self._sums = np.frombuffer(sums, "<u4")
         self._verified = bytearray(len(self._sums))
-        self._layout: dict[str, tuple[int, np.dtype[Any], tuple[int, ...], int]] = {}
+        self._layout: dict[str, tuple[int, tuple[int, ...], int, NDArray[Any]]] = {}
         for name, (at, kind, shape) in self._sections.items():
             dtype = np.dtype(kind)
-            self._layout[name] = (at, dtype, shape, dtype.itemsize * math.prod(shape[1:]))
+            width = dtype.itemsize * math.prod(shape[1:])
+            whole = memoryview(self._map)[at : at + width * shape[0]]
+            self._layout[name] = at, shape, width, np.frombuffer(whole, dtype).reshape(shape)
 
     def close(self) -> None:
         """Lets go of the file; arrays handed out before stay valid."""
@@ -299,13 +387,12 @@ class Segment:
 
     def array(self, name: str, start: int = 0, end: int | None = None) -> NDArray[Any]:
         """Rows ``[start, end)`` of a section, verified."""
-        at, dtype, shape, width = self._layout[name]
+        at, shape, width, flat = self._layout[name]
         end = shape[0] if end is None else end
         if end <= start or not width:
-            return np.zeros((0, *shape[1:]), dtype)
+            return np.zeros((0, *shape[1:]), flat.dtype)
         self._verify(at + start * width, at + end * width)
-        flat = np.frombuffer(self._map, dtype, (end - start) * width // dtype.itemsize, at + start * width)
-        return flat if len(shape) == 1 else flat.reshape(end - start, *shape[1:])
+        return flat[start:end]
 
     def _verify(self, start: int, end: int) -> None:
         first, last = start // BLOCK, (end - 1) // BLOCK
@@ -340,13 +427,27 @@ class Segment:
         """A row's position in its document."""
         return int(self._whole("index")[row])
 
+    def place(self, row: int) -> tuple[int, int, int]:
+        """The catalog's number of a row's document, the row's position in it, and where it begins in its text."""
+        return self._whole("keys")[self._whole("document")[row]], self._whole("index")[row], self._whole("start")[row]
+
     def term(self, name: str) -> int:
         """A term's number, or -1."""
-        return self._search("term_at", "terms", name.encode("utf-8"))
+        return self._sorted("terms", "term_at").number(name.encode("utf-8"))
+
+    def terms_from(self, name: str) -> int:
+        """The number of the first term that is not before this one."""
+        return self._sorted("terms", "term_at").place(name.encode("utf-8"))
 
     def find(self, document_id: str) -> int:
         """A document's number in this segment, or -1."""
-        return self._search("id_at", "ids", document_id.encode("utf-8", "surrogatepass"))
+        return self._sorted("ids", "id_at").number(document_id.encode("utf-8", "surrogatepass"))
+
+    def _sorted(self, strings: str, offsets: str) -> SortedStrings:
+        found = self._strings_of.get(strings)
+        if found is None:
+            found = self._strings_of[strings] = SortedStrings(self._whole(strings), self._whole(offsets))
+        return found
 
     def languages(self) -> list[str]:
         """The distinct languages that its documents had, sorted; ``array("language")`` points into them."""
@@ -357,44 +458,39 @@ class Segment:
         names = self.languages()
         return [names[at] for at in self.array("language").tolist()]
 
-    def _search(self, offsets: str, strings: str, wanted: bytes) -> int:
-        """The number of a string in a sorted section, or -1: a binary search in the file."""
-        at, blob = self._whole(offsets), self._whole(strings)
-        low, high = 0, len(at) - 1
-        while low < high:
-            middle = (low + high) // 2
-            found = bytes(blob[at[middle] : at[middle + 1]])
-            if found == wanted:
-                return middle
-            if found < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return -1
-
     def postings(self, name: str) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The rows that hold a term, ascending, and how often."""
+        """The rows that hold a term, ascending, and the codes of their ``counts``."""
         number = self.term(name)
-        if number < 0:
-            return _NONE, _NONE
-        offsets = self._whole("indptr")
-        start, end = offsets[number], offsets[number + 1]
-        return self.array("rows", start, end), self.array("counts", start, end)
+        return self.postings_of(number, number + 1) if number >= 0 else (_NONE, _NONE)
 
-    def entry(self, row: int) -> tuple[dict[str, int], Quantised]:
-        """The terms and the vector of one row, read back; slow, for checks."""
-        found: dict[str, int] = {}
+    def postings_of(self, first: int, last: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The postings of terms number first to last, one after the other."""
+        offsets = self._whole("indptr")
+        start, end = offsets[first], offsets[last]
+        return self.array("rows", start, end), self.array("codes", start, end)
+
+    def entry(self, row: int) -> tuple[dict[str, int], Quantised, dict[str, int], dict[str, int]]:
+        """The terms of one row, its vector, and the terms of its title and headings, read back; slow, for checks."""
+        found: tuple[dict[str, int], ...] = ({}, {}, {})
         term_at, terms = self.array("term_at"), self.array("terms").tobytes()
-        rows, counts, indptr = self.array("rows"), self.array("counts"), self.array("indptr")
+        rows, codes, indptr = self.array("rows"), self.array("codes"), self.array("indptr")
         for at in np.flatnonzero(rows == row):
             number = int(np.searchsorted(indptr, at, side="right")) - 1
-            found[terms[int(term_at[number]) : int(term_at[number + 1])].decode()] = int(counts[at])
-        return found, self.vector(row)
+            name = terms[int(term_at[number]) : int(term_at[number + 1])].decode()
+            for counts, count in zip(found, self.counts[codes[at]].tolist(), strict=True):
+                if count:
+                    counts[name] = count
+        text, title, trail = found
+        return text, self.vector(row), title, trail
 
     def vector(self, row: int) -> Quantised:
         """The vector of one row."""
         vector = self.array("vectors", row, row + 1).tobytes()
         return Quantised(vector, float(self.array("scales", row, row + 1)[0]))
+
+    def lengths(self) -> NDArray[np.int64]:
+        """The numbers of words of each row in text, title and headings: (rows, 3)."""
+        return np.stack([self.array(name).astype(np.int64) for name in LENGTHS], axis=1)
 
     def all_terms(self) -> list[bytes]:
         """Every term, sorted."""
@@ -441,7 +537,7 @@ def merge(segments: Sequence[tuple[Segment, NDArray[np.bool_]]]) -> Rows:
     order = order[document[order] >= 0]
     position = np.full(len(document), -1, np.int64)
     position[order] = np.arange(len(order))
-    terms, indptr, rows, counts = _merge_postings([segment for segment, _ in segments], position)
+    terms, indptr, rows, codes, counts = _merge_postings([segment for segment, _ in segments], position)
     return Rows(
         keys=np.array([segments[n][0].keys[local] for _, n, local in picked], np.int64),
         ids=[document_id for document_id, _, _ in picked],
@@ -449,10 +545,12 @@ def merge(segments: Sequence[tuple[Segment, NDArray[np.bool_]]]) -> Rows:
         languages=[tongues[n][local] for _, n, local in picked],
         document=document[order].astype(np.int32),
         index=index[order].astype(np.int32),
-        length=np.concatenate([s.array("length").astype(np.int32) for s, _ in segments])[order],
+        start=np.concatenate([s.array("start").astype(np.int64) for s, _ in segments])[order],
+        length=np.concatenate([s.lengths().astype(np.int32) for s, _ in segments])[order],
         terms=terms,
         indptr=indptr,
         rows=rows,
+        codes=codes,
         counts=counts,
         vectors=np.concatenate([s.array("vectors") for s, _ in segments])[order],
         scales=np.concatenate([s.array("scales") for s, _ in segments])[order],
@@ -466,28 +564,36 @@ def _gaps(offsets: NDArray[Any]) -> NDArray[np.int64]:
 
 def _merge_postings(
     segments: Sequence[Segment], position: NDArray[np.int64]
-) -> tuple[list[bytes], NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
+) -> tuple[list[bytes], NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]:
     """Postings of all segments over the new row numbers; ``position`` maps old rows, -1 for the dead."""
     vocabularies = [segment.all_terms() for segment in segments]
     terms = sorted(set().union(*vocabularies))
     number = {term: i for i, term in enumerate(terms)}
-    keys, counts, base = [], [], 0
-    for segment, vocabulary in zip(segments, vocabularies, strict=True):
+    packed = [_together(segment.counts) for segment in segments]
+    table = np.unique(np.concatenate(packed))
+    keys, codes, base = [], [], 0
+    for segment, vocabulary, mine in zip(segments, vocabularies, packed, strict=True):
         ids = np.fromiter(map(number.__getitem__, vocabulary), np.int64, len(vocabulary))
-        rows = position[base + segment.array("rows").astype(np.int64)]
-        alive = rows >= 0
         # Term and row in one number: one sort brings both into order, at half the memory of two keys.
-        keys.append((np.repeat(ids << 32, _gaps(segment.array("indptr"))) | rows)[alive])
-        counts.append(segment.array("counts")[alive].astype(np.uint32))
+        key = np.repeat(ids << 32, _gaps(segment.array("indptr")))
+        key |= position[base : base + segment.rows][segment.array("rows")]
+        code = np.searchsorted(table, mine).astype(np.uint32)[segment.array("codes")]
+        alive = key >= 0  # The position of what is dead is -1, and stays so.
+        keys.append(key if alive.all() else key[alive])
+        codes.append(code if alive.all() else code[alive])
         base += segment.rows
     del number, vocabularies
-    key, count = np.concatenate(keys), np.concatenate(counts)
-    del keys, counts
-    order = np.argsort(key, kind="stable")
-    key, count = key[order], count[order]
-    del order
-    frequency = np.bincount(key >> 32, minlength=len(terms))
+    key, code = np.concatenate(keys), np.concatenate(codes)
+    del keys, codes
+    code = code[np.argsort(key)]  # No key comes twice, so any way of sorting gives the same.
+    key.sort()  # To sort again takes less room than to put in order.
+    alive_rows = (key & 0xFFFFFFFF).astype(np.uint32)
+    key >>= 32
+    frequency = np.bincount(key, minlength=len(terms))
+    del key
     kept = np.flatnonzero(frequency)
     indptr = np.zeros(len(kept) + 1, np.int64)
     np.cumsum(frequency[kept], out=indptr[1:])
-    return [terms[i] for i in kept], indptr, (key & 0xFFFFFFFF).astype(np.uint32), count
+    used = np.bincount(code, minlength=len(table)) > 0
+    renumbered = (np.cumsum(used) - 1).astype(np.uint32)
+    return [terms[i] for i in kept], indptr, alive_rows, renumbered[code], _apart(table[used])

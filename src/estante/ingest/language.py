@@ -9,14 +9,22 @@ from collections.abc import Mapping
 from typing import Final
 
 UNKNOWN: Final = "und"
-LANGUAGES: Final = ("pt", "en", "es", "fr", "de", "it")
+LANGUAGES: Final = (
+    *("pt", "en", "es", "fr", "de", "it"),
+    *("ca", "cs", "da", "et", "eu", "fi", "ga", "hu", "id", "lt", "nl", "no", "pl", "ro", "sv", "tr"),
+)
+"""Those told by their words; others are told by their script."""
+
+_OURS: Final = 6
 
 _PIECE: Final = 1500
 _MARGIN: Final = 1.6
+_CERTAIN: Final = 4.0  # for all but the first languages
+_FEW: Final = 3
 _ENOUGH: Final = 40.0
 _FLOOR: Final = 0.08
 # Where nothing else decides, a text is rather in one of the first two languages.
-_PRIOR: Final = (0.7, 0.7, 0.0, 0.0, 0.0, 0.0)
+_PRIOR: Final = (0.7, 0.7, *(0.0,) * (len(LANGUAGES) - 2))
 
 # How many of a thousand words of running text each word is, roughly; a word without a number is one of a thousand.
 _COMMON: Final[Mapping[str, str]] = {
@@ -82,6 +90,90 @@ _COMMON: Final[Mapping[str, str]] = {
         stato:0.8 suo:0.8 sua:0.8 perché:0.8 dopo:0.6 ogni:0.6 nell:0.8 sul:0.8 sulla:0.7 quale:0.5 molto:0.5 tutto:0.5
         tutti:0.5 file:0.4 era:0.8 loro:0.5 senza:0.5 dove:0.4 qui:0.3 poi:0.4 così:0.4 già:0.4 mi:0.8 fatto:0.4
         """,
+    "ca": """
+        de:50 la:30 i:30 el:25 que:25 a:22 en:17 els:15 per:14 les:12 un:12 del:12 una:10 amb:9 no:9 és:8 al:7 es:7
+        com:6 dels:6 o:5 se:5 més:5 ha:4 són:3 aquest:3 aquesta:3 però:3 si:3 també:3 seva:2 seu:2 pot:2 fer:2 tot:2
+        entre:2 ser:2 això:2 sobre:2 hi:3 ho:2 molt:1.5 quan:1.5 on:2 dos:1 sense:1 fins:1 des:2 tots:1 aquests va:3
+        """,
+    "cs": """
+        a:30 v:20 je:18 se:18 na:17 že:10 to:10 s:8 z:9 do:8 o:7 pro:8 i:6 jsou:4 jako:4 k:4 za:4 by:4 ale:3 po:4
+        od:3 není:2 nebo:4 ve:4 který:2 která:1.5 které:2 jeho:1.5 být:2 bude:2 tak:2 jen:1.5 také:1.5 až:1.5 při:3
+        když:1.5 pokud:2 podle:1.5 než:1.5 jsem:2 byl:2 bylo:1.5 ze:2 si:3 pouze:1 může:1.5 tento:1 tato:1 toto:1
+        jak:2 už:1
+        """,
+    "da": """
+        og:30 i:26 at:24 er:18 en:16 det:17 til:16 på:13 for:14 den:13 af:16 de:12 med:11 som:10 der:12 et:9 har:7
+        ikke:7 om:5 fra:5 var:5 kan:6 vi:3 jeg:4 han:4 så:4 ved:3 skal:2 men:4 eller:4 hvis:2 være:2 blev:2 også:2
+        efter:2 når:2 denne:2 dette:1.5 nogle:1 bliver:1 sig:3 kun:1.5 hvor:2 mange end:1.5 mere:1.5 bruges filen
+        """,
+    "et": """
+        ja:30 on:28 ei:12 et:12 see:7 kui:7 ka:7 oli:6 ta:5 mis:5 või:5 aga:4 nii:3 oma:5 siis:3 selle:3 kes:2
+        seda:3 pole olla:1.5 võib:1.5 ainult kõik:1.5 sest mida:1.5 kuid:1.5 ning:5 pärast nende välja tema:2
+        veel:1.5 üks:1.5 üle
+        """,
+    "eu": """
+        eta:40 da:25 du:10 ez:8 ere:7 bat:12 izan:8 dira:8 den:6 zen:7 dute:4 egin:4 baina:3 hau:2 hori:2 edo:5
+        dela:3 beste:3 egiten:2 diren:3 bere:4 batean:2 izango:1 zuen:3 baino:1 zituen:1 ziren:2 dituen:1 dago:2
+        ditu:2 bi:1
+        """,
+    "fi": """
+        ja:35 on:28 ei:9 se:8 että:9 oli:7 hän:5 ovat:5 myös:4 ole:3 mutta:3 kuin:4 joka:4 tai:6 jos:4 niin:3 kun:3
+        vain:2 sen:4 tämä:3 tämän:1.5 jotka:2 voi:3 mukaan:2 kanssa:1.5 sekä:2 ollut:2 siitä:1 mitä:1 nyt:1 jo:2
+        sitä:1 olla:1.5 käyttää:1 ne:1 jonka:1 mikä:1 kaikki:1.5 sitten:1 ennen:1 tulee:1 jossa:1 ettei
+        """,
+    "ga": """
+        an:50 na:25 a:35 agus:22 ar:18 is:14 go:15 i:14 le:12 ní:6 bhí:7 sé:7 tá:9 do:9 ag:9 seo:6 sin:5 nó:4 mar:5
+        leis:4 ach:3 chun:2 atá:4 don:2 den:2 gur:3 iad:2 siad:2 as:3 faoi:3 nach:2 bhfuil:2 sa:8 aon:2
+        """,
+    "hu": """
+        a:60 az:25 és:22 hogy:10 nem:9 is:9 egy:12 van:4 ez:4 meg:3 csak:3 de:4 már:2 vagy:6 ha:4 azt:2 volt:3 be:2
+        el:2 ki:2 kell:2 még:2 fel:1.5 után:1.5 ezt:1.5 minden:1.5 lehet:2 nincs:1 amely:2 szerint:1 által:1
+        között:1 így:1 pedig:1 ezek:1 majd:1 mint:4 aki:1 ami:1.5 ezen:1 olyan:1 esetén:1 nélkül:1 fájl:1
+        használható:1
+        """,
+    "id": """
+        yang:30 dan:28 di:20 ini:9 itu:6 dengan:11 untuk:13 tidak:6 dari:13 dalam:11 akan:5 pada:10 juga:4 adalah:8
+        ke:7 ada:3 karena:2 bisa:2 atau:6 oleh:5 sebagai:5 dapat:5 seperti:3 telah:3 sudah:1.5 lebih:2 tersebut:2
+        anda:3 saya:2 mereka:2 kita:2 hanya:1.5 jika:2 satu:2 bahwa:2 secara:2 menjadi:2 tahun:2 digunakan:1
+        """,
+    "lt": """
+        ir:40 yra:12 kad:8 į:10 iš:9 su:9 tai:7 kaip:7 bet:3 o:5 ne:4 ar:4 buvo:5 per:3 už:3 nuo:3 jis:2 prie:2
+        dėl:2 tik:2 po:2 jau:1.5 taip:2 savo:3 labai:1 apie:2 kai:2 jei:1 dar:1.5 šis:1 arba:2 iki:2 jo:2 bus:1
+        gali:2 metais:1
+        """,
+    "nl": """
+        de:55 van:28 het:24 een:23 en:24 in:19 is:14 dat:12 op:10 te:12 zijn:8 met:8 voor:9 niet:8 aan:6 er:6 om:5
+        ook:5 als:6 dan:4 maar:4 bij:4 nog:3 uit:3 door:5 over:3 naar:4 heeft:2 wordt:6 worden:4 deze:3 dit:4 die:9
+        of:6 hij:4 ze:3 je:4 wij:1 kan:3 geen:2.5 meer:2 wat:2 werd:2 tot:3 hebben:1.5 was:5 u:4 kunnen:1 moet:1
+        wel:1 alle:1 tussen:1 gebruikt:1 bestand:1
+        """,
+    "no": """
+        og:30 i:28 det:18 er:17 på:16 en:16 som:15 til:14 for:14 å:14 av:14 med:11 at:10 den:11 har:8 ikke:7 de:9
+        et:9 om:5 fra:5 var:5 kan:5 vi:4 jeg:4 han:4 så:4 men:4 skal:3 eller:4 hvis:1.5 være:2 ble:3 også:2 etter:2
+        når:2 denne:2 dette:2 bare:1.5 noen:1 blir:2 seg:4 hvor:1.5 ved:3 bruk:1 filen
+        """,
+    "pl": """
+        i:25 w:30 na:18 z:18 się:17 nie:14 do:15 to:9 że:8 jest:9 jak:5 o:7 po:4 tak:2 za:4 od:5 ale:3 czy:2 tylko:2
+        już:1.5 może:2 przez:4 dla:4 są:4 oraz:3 być:2 ten:1.5 który:2 która:1 które:2 tym:2 lub:4 jego:2 jej:1
+        ich:1.5 przy:2 można:1.5 także:1 jeśli:1.5 został:1 ma:2 był:2 a:6 ze:2 co:3 gdy:1 pliku:1 jako:2 tego:2
+        """,
+    "ro": """
+        și:26 şi:20 de:45 în:22 a:22 la:15 nu:9 se:9 cu:10 că:7 pe:10 din:11 pentru:9 este:9 o:14 un:9 care:8 mai:5
+        sau:5 să:10 ce:4 au:4 ca:4 fi:4 fost:2 al:4 sunt:4 ale:2 dar:2 prin:3 după:2 acest:1.5 această:1 dacă:2
+        poate:1.5 lui:3 lor:1.5 între:1 fiind:0.5 numai:0.5 toate:1 cel:1.5 cea:1 unei:1 unui:1 către:1 fără:0.7
+        când:1
+        """,
+    "sv": """
+        och:30 i:26 att:24 det:15 som:18 en:17 på:15 är:14 av:15 för:14 med:12 till:12 den:12 har:8 de:9 inte:7 om:6
+        ett:9 men:4 var:4 sig:4 från:5 vi:4 så:4 kan:5 när:2 eller:4 ska:2 vid:2 man:3 också:2 efter:2 alla:1.5
+        blir:1.5 finns:1.5 detta:2 dessa:1 denna:1 hade:2 under:2 utan:1 jag:4 han:4 hur:1 här:1 skall:1 används:1
+        filen:0.7
+        """,
+    "tr": """
+        ve:30 bir:28 bu:14 da:8 de:9 için:10 ile:8 olarak:5 çok:3 daha:3 olan:3 ne:2 gibi:3 kadar:2 var:2 o:4
+        değil:1.5 ise:2 ya:2 her:2 sonra:2 ancak:1 bütün:0.7 olduğu:1.5 veya:4 tarafından:1.5 böyle:0.7 iki:1.5
+        şey:0.7 eğer:1 yok:0.7 en:2 mi:1 dosya:1 kullanılır:1 olur:1 üzere:0.7 diye:1 ki:1.5
+        """,
 }
 # Looks of a word that point to a language, with the weight in nats.
 _LOOKS: Final = (
@@ -103,22 +195,22 @@ _LOOKS: Final = (
 )
 
 
-def _table() -> dict[str, tuple[float, ...]]:
-    """For each common word the logarithm of its frequency in each language."""
-    shares: dict[str, dict[str, float]] = {}
+def _table() -> dict[str, tuple[tuple[int, float], ...]]:
+    """For each common word how much likelier it is in each language that has it than in the others."""
+    shares: dict[str, dict[int, float]] = {}
     for language, text in _COMMON.items():
         for entry in text.split():
             word, _, share = entry.partition(":")
-            shares.setdefault(word, {})[language] = float(share or 1)
+            shares.setdefault(word, {})[LANGUAGES.index(language)] = float(share or 1)
     return {
-        word: tuple(math.log(found.get(language, 0) + _FLOOR) for language in LANGUAGES)
+        word: tuple((at, math.log((share + _FLOOR) / _FLOOR)) for at, share in found.items())
         for word, found in shares.items()
     }
 
 
 _WORDS: Final = _table()
 _PATTERNS: Final = tuple((LANGUAGES.index(name), weight, re.compile(look)) for name, weight, look in _LOOKS)
-# No language of ours has these Latin letters.
+# None of the first languages has these Latin letters.
 _STRANGE: Final = re.compile("[ąćčďđěęğįłńňőřśşšťůűųźżžħıāēīūșț]")
 # A single consonant is a word where an apostrophe follows it; elsewhere it is the name of a column or a variable.
 _WORD: Final = re.compile(r"(?<!\w)[cdjlns]'(?=\w)|[^\W\d_]+")
@@ -133,9 +225,22 @@ _SCRIPTS: Final = (
     ("he", re.compile("[\u0590-\u05ff\ufb1d-\ufb4f]")),
     ("th", re.compile("[\u0e00-\u0e7f]")),
     ("hi", re.compile("[\u0900-\u097f]")),
+    ("hy", re.compile("[\u0530-\u058f\ufb13-\ufb17]")),
+    ("ta", re.compile("[\u0b80-\u0bff]")),
 )
-# Letters of other languages in the same script: Ukrainian, Belarusian and Serbian; Persian and Urdu.
-_NEIGHBOURS: Final = {"ru": re.compile("[іїєґўјљњћђѓќ]"), "ar": re.compile("[پچژگکیےٹڈ]")}
+# Neighbours in a script: letters that the first language lacks, those that the neighbour alone has, those it lacks.
+_NEIGHBOURS: Final = {
+    "ru": (
+        ("sr", re.compile("[јљњћђџ]"), re.compile("[ћђ]"), re.compile("[ќѓѕщыэъ]")),
+        ("uk", re.compile("[іїєґ]"), re.compile("[їєґ]"), re.compile("[ўыэъ]")),
+        (UNKNOWN, re.compile("[іїєґўјљњћђѓќ]"), re.compile(""), re.compile("$.")),
+    ),
+    "ar": (
+        ("fa", re.compile("[پچژگکی]"), re.compile("[پچژگکی]"), re.compile("[ٹڈےں]")),
+        (UNKNOWN, re.compile("[پچژگکیےٹڈ]"), re.compile(""), re.compile("$.")),
+    ),
+}
+_OWN: Final = 50  # one in so many letters is a neighbour's
 
 
 def language_of(text: str) -> str:
@@ -148,9 +253,8 @@ def language_of(text: str) -> str:
     words = _WORD.findall(sample)
     if foreign and len(foreign) * 2 > sum(map(len, words)):
         return _by_script("".join(foreign))
-    if not sample.isascii() and len(_STRANGE.findall(sample)) * 80 > len(sample):
-        return UNKNOWN
-    return _by_words(Counter(words))
+    strange = not sample.isascii() and len(_STRANGE.findall(sample)) * 80 > len(sample)
+    return _by_words(Counter(words), strange)
 
 
 def primary(tag: str) -> str:
@@ -175,28 +279,43 @@ def _by_script(letters: str) -> str:
     best = max(counts, key=lambda name: counts[name])
     if counts[best] * 2 < len(letters):
         return UNKNOWN
-    neighbours = _NEIGHBOURS.get(best)
-    if neighbours is not None and len(neighbours.findall(letters)) * 50 > len(letters):
-        return UNKNOWN
+    for name, strange, own, foreign in _NEIGHBOURS.get(best, ()):
+        enough = len(strange.findall(letters)) * _OWN > len(letters)
+        if enough and len(own.findall(letters)) > 2 * len(foreign.findall(letters)):
+            return name
     return best
 
 
-def _by_words(words: Counter[str]) -> str:
+def _by_words(words: Counter[str], strange: bool) -> str:
     scores = list(_PRIOR)
-    known = 0
+    known = [0] * len(scores)
+    known_to_ours = 0
     for word, count in words.items():
-        row = _WORDS.get(word)
-        if row is not None:
-            known += count
-            for at, value in enumerate(row):
-                scores[at] += value * count
-    if _lead(scores) < _ENOUGH:
-        _add_looks(words, scores)
+        found = _WORDS.get(word, ())
+        known_to_ours += count if found and found[0][0] < _OURS else 0
+        for at, value in found:
+            known[at] += count
+            scores[at] += value * count
+    ours, others = scores[:_OURS], scores[_OURS:]
+    if not strange and _lead(ours) < _ENOUGH:
+        _add_looks(words, ours)
     total = sum(words.values())
-    # A language that is not one of ours shares a few short words with each of them.
-    if _lead(scores) < _MARGIN or (total >= 12 and known * 8 < total):
+    best, other = max(ours), max(others)
+    if strange or other > best + _MARGIN:
+        at = _OURS + others.index(other)
+        # Letters that no other has say more than words; and languages of long words have few common ones.
+        sure = other > (0.0 if strange else best) + _CERTAIN and known[at] * (16 if strange else 8) >= total
+        return LANGUAGES[at] if sure and _lead(others) >= _MARGIN and _words_of(at, words) >= _FEW else UNKNOWN
+    at = ours.index(best)
+    # A language that is none of these shares a few short words with each of them.
+    if _lead(ours) < _MARGIN or (total >= 12 and known_to_ours * 8 < total):
         return UNKNOWN
-    return LANGUAGES[scores.index(max(scores))]
+    return LANGUAGES[at]
+
+
+def _words_of(language: int, words: Counter[str]) -> int:
+    """How many different words of more than a letter are common in the language."""
+    return sum(len(word) > 1 and any(at == language for at, _ in _WORDS.get(word, ())) for word in words)
 
 
 def _lead(scores: list[float]) -> float:
@@ -206,7 +325,8 @@ def _lead(scores: list[float]) -> float:
 
 def _add_looks(words: Counter[str], scores: list[float]) -> None:
     for word in words:
-        if word in _WORDS or len(word) < 3:
+        known = _WORDS.get(word)
+        if len(word) < 3 or (known and known[0][0] < _OURS):
             continue
         for at, weight, pattern in _PATTERNS:
             if pattern.search(word):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Final, Literal, overload
 
@@ -54,13 +54,19 @@ Where = Condition | Every | Some | Not
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A question with its asker. There is no query without a grant, and no search without a query."""
+    """A question with its asker. There is no query without a grant, and no search without a query.
+
+    ``text`` may hold signs: a phrase in quotation marks, ``-word``, ``begin*``, ``title:word``; with ``literal`` they
+    are text as any. With ``fuzzy`` a word that stands nowhere also finds the words that it may be a misspelling of.
+    """
 
     text: str
     grant: Grant
     k: int = 10
     mode: Mode = "hybrid"
     where: Where | None = None
+    fuzzy: bool = False
+    literal: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
@@ -68,6 +74,9 @@ class Query:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= MAX_K:
             raise QueryError(f"k must be a whole number from 1 to {MAX_K:,}, got {self.k!r}", hint="Ask for k=10.")
         refuse_mode(self.mode)
+        for name in ("fuzzy", "literal"):
+            if not isinstance(getattr(self, name), bool):
+                raise QueryError(f"{name} is true or false, got {getattr(self, name)!r}", hint=f"Pass {name}=True.")
 
 
 def refuse_mode(mode: object) -> None:
@@ -93,7 +102,7 @@ class Hit:
 
     ``rank`` counts from 1. ``score`` compares hits of one result only, never those of two searches. ``legs`` holds
     what each leg said; a leg that did not find it is missing. ``matches`` are the spans of the question's words
-    in the document (not relative to the chunk).
+    in the document (not relative to the chunk); those of a search are found when they are first looked at.
     """
 
     rank: int
@@ -101,7 +110,7 @@ class Hit:
     chunk: Chunk
     shelf: str
     legs: tuple[Leg, ...] = ()
-    matches: tuple[Span, ...] = ()
+    matches: Sequence[Span] = ()
 
     @property
     def text(self) -> str:
@@ -176,6 +185,10 @@ class Results(Sequence[Hit]):
     coverage: float = 0.0
     absent: tuple[str, ...] = ()
     translated: str = ""
+
+    def timed(self, took_ms: float) -> Results:
+        """The same results, with the time that they took."""
+        return replace(self, took_ms=took_ms)
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from estante.model.access import Claim, Grant, Scope
 from estante.model.asking import Where
@@ -99,11 +99,17 @@ class Quantised:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A chunk ready for a shelf: its terms with their counts, and its vector."""
+    """A chunk ready for a shelf: its terms with their counts, and its vector.
+
+    ``title`` counts the terms of its document's title, ``trail`` those of the headings it stands under, ``terms`` all
+    others of its text. A heading that opens the text is counted as a heading and not as text.
+    """
 
     chunk: Chunk
     terms: Mapping[str, int]
     vector: Quantised
+    title: Mapping[str, int] = field(default_factory=dict)
+    trail: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,10 +163,52 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
+class Weights:
+    """What BM25 is computed with: its two constants, and what a word counts in each field of a chunk."""
+
+    k1: float = 0.8
+    b: float = 0.7
+    title: float = 3.0
+    trail: float = 0.5
+    body: float = 1.0
+
+
+WEIGHTS: Final = Weights()
+
+
+@dataclass(frozen=True, slots=True)
 class Word:
-    """One word of a question: the index terms that stand for it, one for each language of the shelf."""
+    """One word of a question: the index terms that stand for it, one for each language of the shelf.
+
+    ``ranges`` are terms too, all those with ``first <= term < last``, for a word of which only the beginning is
+    known. ``share`` is what it counts for, below 1 for words that were not asked for but are like one that was.
+    """
 
     terms: tuple[str, ...]
+    ranges: tuple[tuple[str, str], ...] = ()
+    share: float = 1.0
+
+
+Field = Literal["any", "title", "heading"]
+"""Where in a chunk a word stands: anywhere, in its document's title, or in that or a heading it stands under."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a chunk must hold, or with ``held=False`` must not, to be found at all: one of a word's terms in a field."""
+
+    word: Word
+    field: Field = "any"
+    held: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """A term like another one: how many letters are wrong, and how many chunks hold it."""
+
+    term: str
+    edits: int
+    chunks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +237,7 @@ class Lexical:
     """What the lexical leg found.
 
     ``coverage`` is the largest share of the words' weight that one allowed chunk holds; ``held`` tells of each word
-    whether any allowed chunk holds it.
+    whether any chunk holds it which the grant covers and the filter lets through, whatever is demanded.
     """
 
     found: tuple[Found, ...]
@@ -213,8 +261,8 @@ class Holdings:
 class View(Protocol):
     """One whole state of a shelf, unmoved by writers, to search and read.
 
-    Grant and filter are applied before the best are taken, on every leg. What the grant does not cover is as if
-    it did not exist: statistics, and so scores, are of what it covers alone.
+    Grant, filter and demands are applied before the best are taken, on every leg. What the grant does not cover is
+    as if it did not exist: statistics, and so scores, are of what it covers alone.
     """
 
     def statistics(self) -> Statistics:
@@ -223,16 +271,34 @@ class View(Protocol):
     def languages(self, grant: Grant) -> tuple[str, ...]:
         """The languages of the documents that the grant covers, sorted."""
 
-    def lexical(self, words: Sequence[Word], k: int, grant: Grant, where: Where | None) -> Lexical:
+    def lexical(
+        self,
+        words: Sequence[Word],
+        k: int,
+        grant: Grant,
+        where: Where | None,
+        demands: Sequence[Demand] = (),
+        weights: Weights = WEIGHTS,
+    ) -> Lexical:
         """The k best chunks by BM25 with a score above zero; equal scores by ``tie``."""
 
-    def nearest(self, vector: Quantised, k: int, grant: Grant, where: Where | None) -> tuple[Found, ...]:
+    def nearest(
+        self, vector: Quantised, k: int, grant: Grant, where: Where | None, demands: Sequence[Demand] = ()
+    ) -> tuple[Found, ...]:
         """The k chunks with the greatest cosine, equal ones by ``tie``; a zero vector finds nothing."""
+
+    def frequencies(self, words: Sequence[Word], grant: Grant) -> list[int]:
+        """How many chunks hold each word, in any field."""
+
+    def similar(self, term: str, edits: int, grant: Grant) -> list[Similar]:
+        """The terms that become this one by at most so many edits, without itself: the nearest first, then the most
+        frequent. An edit is a letter too many, missing or wrong, or two that changed places.
+        """
 
     def tie(self, ref: int) -> tuple[str, int]:
         """What settles equal scores, the lower first: document id and position."""
 
-    def bm25(self, words: Sequence[Word], refs: Sequence[int], grant: Grant) -> list[float]:
+    def bm25(self, words: Sequence[Word], refs: Sequence[int], grant: Grant, weights: Weights = WEIGHTS) -> list[float]:
         """The BM25 score of each given candidate, zero included."""
 
     def cosines(self, vector: Quantised, refs: Sequence[int]) -> list[float]:
@@ -354,11 +420,14 @@ class Progress(Protocol):
 
 
 __all__ = [
+    "WEIGHTS",
     "Chunker",
+    "Demand",
     "Deposit",
     "Encoder",
     "Entry",
     "Extractor",
+    "Field",
     "Found",
     "Holdings",
     "LedgerRow",
@@ -369,6 +438,7 @@ __all__ = [
     "Quantised",
     "Redaction",
     "ScopeRule",
+    "Similar",
     "Skipped",
     "Source",
     "Space",
@@ -376,5 +446,6 @@ __all__ = [
     "Store",
     "Trail",
     "View",
+    "Weights",
     "Word",
 ]

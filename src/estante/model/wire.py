@@ -8,7 +8,7 @@ from typing import Any
 
 from estante.model.access import ANYONE, Readers, Scope
 from estante.model.asking import Hit, Results
-from estante.model.content import Chunk, Document, Mark, Metadata, Redaction, Span, chunk_id
+from estante.model.content import Chunk, Document, Mark, Metadata, Redaction, Span, Trail, chunk_id
 from estante.model.errors import EstanteError
 from estante.model.ports import Listing, Outcome
 
@@ -53,9 +53,35 @@ def restore(*, scope: Scope, marks: tuple[Mark, ...], redactions: tuple[Redactio
     return Document(scope=scope, marks=marks, redactions=redactions, **fields)
 
 
-def restore_chunk(*, document_id: str, index: int, **fields: Any) -> Chunk:
+def restore_chunk(
+    *,
+    document_id: str,
+    index: int,
+    span: Span,
+    text: str,
+    scope: Scope,
+    title: str,
+    trail: Trail,
+    uri: str,
+    locator: str,
+    language: str,
+    metadata: Metadata,
+) -> Chunk:
     """A chunk that was cut before, as a store kept it."""
-    return Chunk(id=chunk_id(document_id, index), document_id=document_id, index=index, **fields)
+    return Chunk(
+        id=chunk_id(document_id, index),
+        document_id=document_id,
+        index=index,
+        span=span,
+        text=text,
+        scope=scope,
+        title=title,
+        trail=trail,
+        uri=uri,
+        locator=locator,
+        language=language,
+        metadata=metadata,
+    )
 
 
 def hit_to_json(hit: Hit) -> dict[str, object]:

@@ -6,7 +6,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Final
@@ -25,38 +25,11 @@ from estante.shelf.local import Shelves
 from estante.shelf.moves import MOVING, Moves
 from estante.shelf.shelving import Shelving, ledger_key
 from estante.shelf.sources import Known, Sources, pattern, readers_of
+from estante.shelf.status import Status, status_of
 
 SOURCES: Final = "sources"
 
 PathOrPaths = str | PathLike[str] | Iterable[str | PathLike[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class ShelfStatus:
-    """A shelf as ``status`` shows it."""
-
-    name: str
-    documents: int = 0
-    chunks: int = 0
-    languages: tuple[str, ...] = ()
-    bytes: int = 0
-    skipped: int = 0
-    masked: int = 0
-    ok: bool = True
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """A bookcase as ``status`` shows it."""
-
-    home: str
-    tenant: str
-    shelves: tuple[ShelfStatus, ...]
-    sources: tuple[tuple[str, str, str], ...]
-    encoder: str
-    analyzer: str
-    chunker: str
 
 
 class Bookcase:
@@ -279,11 +252,15 @@ class Bookcase:
         where: Where | Mapping[str, object] | None = None,
         mode: Mode | None = None,
         asker: Grant | None = None,
+        fuzzy: bool = False,
+        literal: bool = False,
     ) -> Results:
         """The k best passages for a question, best first.
 
         ``where`` filters by metadata, before anything is ranked, e.g. ``{"year": {"$gte": 2020}}``. ``mode`` is
-        ``hybrid`` (words and meaning), ``lexical`` (words alone) or ``dense`` (meaning alone).
+        ``hybrid`` (words and meaning), ``lexical`` (words alone) or ``dense`` (meaning alone). A question may hold
+        phrases in quotation marks, ``-word``, ``begin*`` and ``title:word``, unless it is ``literal``. With ``fuzzy`` a
+        word that stands nowhere also finds those that it may be a misspelling of.
         """
         self._refuse_closed()
         started = time.perf_counter()
@@ -293,9 +270,11 @@ class Bookcase:
             k=self._k if k is None else k,
             mode=self._mode if mode is None else mode,
             where=filters.accept(where),
+            fuzzy=fuzzy,
+            literal=literal,
         )
         found = self._engine.search(query, self._shelves.named())
-        return replace(found, took_ms=(time.perf_counter() - started) * 1e3)
+        return found.timed((time.perf_counter() - started) * 1e3)
 
     def _asker(self, asker: Grant | None) -> Grant:
         """The grant to ask with: the owner's when none is given. Anything else that is no grant is no asker."""
@@ -454,7 +433,7 @@ class Bookcase:
     def status(self) -> Status:
         """What the bookcase holds and how it was made."""
         self._refuse_closed()
-        shelves = tuple(_status(name, store) for name, store in self._shelves.named().items())
+        shelves = tuple(status_of(name, store) for name, store in self._shelves.named().items())
         space = self._engine.encoder.space
         try:
             sources = tuple((one.name, one.root, one.label()) for one in self._sources().known)
@@ -514,23 +493,6 @@ def parts_of(case: Bookcase) -> tuple[str, Engine, Shelves]:
 def _counts(store: Store) -> int:
     with store.view() as view:
         return view.statistics().documents
-
-
-def _status(name: str, store: Store) -> ShelfStatus:
-    try:
-        with store.view() as view:
-            found = view.statistics()
-    except EstanteError as error:
-        return ShelfStatus(name, ok=False, reason=error.message)
-    return ShelfStatus(
-        name=name,
-        documents=found.documents,
-        chunks=found.chunks,
-        languages=found.languages,
-        bytes=found.bytes,
-        skipped=found.skipped,
-        masked=found.redactions,
-    )
 
 
 def _patterns(patterns: Iterable[str]) -> tuple[str, ...]:

@@ -102,7 +102,10 @@ class BookcasePipeline(RagPipeline):
         """The best passages for a question, best first, of those that the asker may read."""
         question, breadth = border.checked_question(text), border.checked_breadth(top_k)
         with self._reading("the search") as views:
-            wanted = Query(text=question, grant=self._grant, k=breadth, mode=self.binding.mode, where=self._where)
+            # Any text is a question here: no sign in it may be an error, or mean something to this pipeline alone.
+            wanted = Query(
+                text=question, grant=self._grant, k=breadth, mode=self.binding.mode, where=self._where, literal=True
+            )
             hits = self._hits(wanted)
             found = self._fingerprints(views, [hit.chunk for hit in hits])
             return [border.retrieved(hit, rank, found.get(hit.document_id)) for rank, hit in enumerate(hits)]

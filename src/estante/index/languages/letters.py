@@ -6,6 +6,7 @@ character at a time, so that text composed (NFC) or decomposed (NFD) folds alike
 
 import unicodedata
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final
 
 
@@ -80,14 +81,16 @@ _UNSPACED: Final = (
 )
 
 _SQUARED: Final = range(0x3300, 0x3400)  # ㎏, ㎡: units that Unicode calls symbols
-_BREAKS: Final = "ªº\u2044" + APOSTROPHES  # ordinal signs: "5º" is 5, "nº8" is n and 8
+_ORDINALS: Final = "ªº"  # letters to Unicode, but "nº8" is n and 8
+_NO_LETTERS: Final = _ORDINALS + APOSTROPHES
+_BREAKS: Final = _ORDINALS + "\u2044" + APOSTROPHES
 BREVE: Final = "\u0306"
 
 
 def is_word(char: str) -> bool:
     """Whether the character may stand in a word; an invisible one (soft hyphen, zero-width space) may."""
     category = unicodedata.category(char)
-    return (category[0] in "LMN" or category == "Cf" or ord(char) in _SQUARED) and char not in APOSTROPHES
+    return (category[0] in "LMN" or category == "Cf" or ord(char) in _SQUARED) and char not in _NO_LETTERS
 
 
 def separators() -> str:
@@ -106,6 +109,7 @@ def separators() -> str:
     return "".join(f"\\u{first:04x}-\\u{last:04x}" for first, last in ranges)
 
 
+@lru_cache(maxsize=1 << 12)
 def atoms(char: str) -> tuple[Atom, ...]:
     """The folded characters of one written character, each with its kind; none for an invisible one."""
     category = unicodedata.category(char)

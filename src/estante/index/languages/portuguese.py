@@ -36,16 +36,17 @@ STOP_WORDS: Final = frozenset(
 
 _NOT_PLURAL: Final = frozenset(
     listed("""
-    alias atlas bis bonus cais caos campus corpus deus gratis iris jamais lapis oasis onus onibus pais paris pelvis
-    pires seis simples status tenis tres virus
+    alias atlas bis bonus burgues cais caos campus corpus deus fregues gratis honcongues ingles iris jamais lapis
+    luxemburgues noruegues oasis onus onibus pais paris pelvis pires portugues seis simples status tenis tres virus
     """)
 )
 
 _SINGULARS: Final = dict(
     pair.split("/")
     for pair in listed("""
-    azuis/azul bois/boi bonsais/bonsai caes/cao caubois/cauboi consules/consul herois/heroi joqueis/joquei leis/lei
-    maes/mae males/mal paes/pao reis/rei samurais/samurai vis/vil
+    azuis/azul bois/boi bonsais/bonsai cabares/cabare caes/cao caubois/cauboi consules/consul guaranis/guarani
+    herois/heroi jacares/jacare joqueis/joquei leis/lei maes/mae males/mal paes/pao pes/pe reis/rei samurais/samurai
+    vis/vil
     """)
 )
 
@@ -61,8 +62,8 @@ _IN_IL_STRESSED: Final = tuple(
 _IN_IL_UNSTRESSED: Final = tuple(
     start + "eis"
     for start in listed("""
-    ag deb dific doc duct ester fac fert foss frag fut grac hab inconsut miss portat projet rept tat trat ut verossim
-    versat vibrat volat
+    ag deb dific doc duct ester fac fert foss frag fut grac hab inab inconsut miss portat projet rept tat text trat ut
+    verossim versat vibrat volat
     """)
 )
 """`faceis` is of facil, `hoteis` of hotel: the stress that would tell is folded away."""
@@ -84,6 +85,8 @@ _ACCENTED: Final = (
     ("ivel", "ível"),
 )
 
+_ENDS: Final = frozenset(plain[-2:] for plain, _ in _ACCENTED)
+
 _snowball = stemmer("pt")
 
 
@@ -101,12 +104,12 @@ def stem(word: str) -> str:
 
 
 def _singular(word: str) -> str:
+    if word in _SINGULARS:
+        return _SINGULARS[word]
     if len(word) < 4 or word[-1] not in "sn" or word in _NOT_PLURAL:
         return word
     if word[-1] == "n":  # plugin, whose plural looks like that of jardim
         return word[:-1] + "m" if word[-2] in "eiou" and len(word) > 4 else word
-    if word in _SINGULARS:
-        return _SINGULARS[word]
     before, ending = word[:-3], word[-3:]
     if ending in ("oes", "aes"):
         return before + "ao"
@@ -125,6 +128,8 @@ def _singular(word: str) -> str:
 
 
 def _accented(word: str) -> str:
+    if word[-2:] not in _ENDS:
+        return word
     for plain, written in _ACCENTED:
         if word.endswith(plain):
             return word[: -len(plain)] + written

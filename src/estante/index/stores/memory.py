@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from estante.index import filters, lexical
+from estante.index import filters, lexical, typos
 from estante.index.boundary import bounds, missing, refuse_foreign, refuse_stale, space_to_text, taken
 from estante.model import wire
 from estante.model.access import Grant
@@ -18,6 +19,8 @@ from estante.model.asking import Where
 from estante.model.content import Chunk, Document, Metadata, Span
 from estante.model.errors import ContractBroken, LockedShelf
 from estante.model.ports import (
+    WEIGHTS,
+    Demand,
     Deposit,
     Entry,
     Found,
@@ -26,8 +29,10 @@ from estante.model.ports import (
     Lexical,
     Listing,
     Quantised,
+    Similar,
     Space,
     Statistics,
+    Weights,
     Word,
 )
 
@@ -162,6 +167,10 @@ class MemoryStore:
         """Nothing to close."""
 
 
+def _weighed(counts: Sequence[int], weights: Weights) -> float:
+    return lexical.weighed([float(count) for count in counts], weights)
+
+
 def _item(held: _Held) -> tuple[str, str]:
     return held.deposit.source, held.deposit.item
 
@@ -175,15 +184,19 @@ class MemoryView:
         self._items = state[1]
         self._values = state[2]
         self._rows = [entry for held in self._documents.values() for entry in held.entries]
-        self._lengths = [sum(entry.terms.values()) for entry in self._rows]
-        self._postings: dict[str, dict[int, int]] = {}
+        self._lengths = [
+            tuple(sum(counts.values()) for counts in (entry.terms, entry.title, entry.trail)) for entry in self._rows
+        ]
+        self._tongues = [lexical.tongue(entry.chunk.language) for entry in self._rows]
+        self._postings: dict[str, dict[int, lexical.Counts]] = {}
         for ref, entry in enumerate(self._rows):
-            for term, count in entry.terms.items():
-                self._postings.setdefault(term, {})[ref] = count
+            for term in {**entry.terms, **entry.title, **entry.trail}:
+                counts = entry.terms.get(term, 0), entry.title.get(term, 0), entry.trail.get(term, 0)
+                self._postings.setdefault(term, {})[ref] = counts
 
     def statistics(self) -> Statistics:
         """Counts of the whole shelf."""
-        lengths = self._lengths
+        lengths = [sum(lengths) for lengths in self._lengths]
         return Statistics(
             documents=len(self._documents),
             chunks=len(self._rows),
@@ -205,46 +218,120 @@ class MemoryView:
             if grant.covers(held.document.scope) and filters.matches(where, held.record())
         }
 
-    def _scores(self, words: Sequence[Word], grant: Grant) -> tuple[dict[int, float], dict[int, float], float]:
-        """Each readable row's BM25 score, the weight of the words it holds, and the weight of all words.
-
-        Counts are of what the grant covers alone: the hidden must not show in scores.
-        """
-        scores: dict[int, float] = {}
-        masses: dict[int, float] = {}
+    def _readable(self, grant: Grant) -> list[int]:
+        """Counts are of what the grant covers alone: the hidden must not show in scores."""
         allowed = self._allowed(grant, None)
-        readable = [ref for ref, row in enumerate(self._rows) if row.chunk.document_id in allowed]
-        total, average = 0.0, sum(self._lengths[ref] for ref in readable) / len(readable) if readable else 0.0
-        if not average:
-            return scores, masses, total
-        may = set(readable)
-        for word in words:
-            postings = [
-                {ref: count for ref, count in self._postings.get(term, {}).items() if ref in may} for term in word.terms
-            ]
-            weight = lexical.idf(len(readable), sum(map(len, postings)))
-            total += weight
-            for ref, count in (pair for found in postings for pair in found.items()):
-                damp = lexical.damping(float(self._lengths[ref]), average)
-                scores[ref] = scores.get(ref, 0.0) + lexical.contribution(weight, float(count), damp)
-                masses[ref] = masses.get(ref, 0.0) + weight
-        return scores, masses, total
+        return [ref for ref, row in enumerate(self._rows) if row.chunk.document_id in allowed]
+
+    def _counts(self, group: lexical.Group) -> dict[int, lexical.Counts]:
+        """How often each row holds the terms of a group, by field."""
+        _, terms, ranges = group
+        wanted = set(terms)
+        if ranges:
+            wanted |= {term for term in self._postings if any(first <= term < last for first, last in ranges)}
+        found: dict[int, lexical.Counts] = {}
+        for term in wanted:
+            for ref, (body, title, trail) in self._postings.get(term, {}).items():
+                before = found.get(ref, (0, 0, 0))
+                found[ref] = before[0] + body, before[1] + title, before[2] + trail
+        return found
+
+    def _averages(self, readable: Sequence[int], weights: Weights) -> dict[str, float]:
+        """The average length of the chunks of each language."""
+        words: dict[str, list[int]] = {}
+        for ref in readable:
+            before = words.setdefault(self._tongues[ref], [0, 0, 0])
+            words[self._tongues[ref]] = [a + b for a, b in zip(before, self._lengths[ref], strict=True)]
+        chunks = Counter(self._tongues[ref] for ref in readable)
+        return {tongue: lexical.average(_weighed(counts, weights), chunks[tongue]) for tongue, counts in words.items()}
+
+    def _held(self, word: Word, may: set[int], weights: Weights) -> list[tuple[str, dict[int, float]]]:
+        """The weighed counts of a word in the rows that hold it, language by language."""
+        found = []
+        for group in lexical.groups(word):
+            counts = ((ref, _weighed(counts, weights)) for ref, counts in self._counts(group).items() if ref in may)
+            found.append((group[0], {ref: count for ref, count in counts if count > 0}))
+        return found
+
+    def _scores(
+        self, words: Sequence[Word], grant: Grant, weights: Weights
+    ) -> tuple[dict[int, float], dict[int, float], list[set[int]]]:
+        """Each readable row's BM25 score, the share of the words' weight that it holds, and the rows of each word."""
+        readable = self._readable(grant)
+        averages, chunks = self._averages(readable, weights), Counter(self._tongues[ref] for ref in readable)
+        held = [self._held(word, set(readable), weights) for word in words]
+        rarities = [
+            Counter(language or self._tongues[ref] for language, counts in some for ref in counts) for some in held
+        ]
+
+        def weight(word: int, tongue: str) -> float:
+            return lexical.idf(chunks[tongue], min(rarities[word][tongue], chunks[tongue]))
+
+        scores: dict[int, float] = {}
+        shares: dict[int, float] = {}
+        for at, (word, some) in enumerate(zip(words, held, strict=True)):
+            for language, counts in some:
+                for ref, count in counts.items():
+                    tongue = language or self._tongues[ref]
+                    mine = word.share * weight(at, tongue)
+                    average = averages[self._tongues[ref]] or 1.0
+                    damp = lexical.damping(_weighed(self._lengths[ref], weights), average, weights)
+                    scores[ref] = scores.get(ref, 0.0) + lexical.contribution(mine, count, damp, weights)
+                    total = sum(weight(other, tongue) for other in range(len(words)))
+                    shares[ref] = shares.get(ref, 0.0) + mine / total
+        return scores, shares, [{ref for _, counts in some for ref in counts} for some in held]
+
+    def _meets(self, ref: int, demands: Sequence[Demand]) -> bool:
+        """Whether a row holds what is demanded, and nothing that must not be."""
+        for demand in demands:
+            held = [counts for group in lexical.groups(demand.word) if (counts := self._counts(group).get(ref))]
+            fields = [sum(field) for field in zip(*held, strict=True)] or [0, 0, 0]
+            count = {"any": sum(fields), "title": fields[1], "heading": fields[1] + fields[2]}[demand.field]
+            if (count > 0) != demand.held:
+                return False
+        return True
 
     def tie(self, ref: int) -> tuple[str, int]:
         """What settles equal scores: document id and position."""
         chunk = self._rows[ref].chunk
         return chunk.document_id, chunk.index
 
-    def lexical(self, words: Sequence[Word], k: int, grant: Grant, where: Where | None) -> Lexical:
+    def lexical(
+        self,
+        words: Sequence[Word],
+        k: int,
+        grant: Grant,
+        where: Where | None,
+        demands: Sequence[Demand] = (),
+        weights: Weights = WEIGHTS,
+    ) -> Lexical:
         """The k best chunks by BM25."""
         allowed = self._allowed(grant, where)
-        scores, masses, total = self._scores(words, grant)
-        touched = [ref for ref in scores if self._rows[ref].chunk.document_id in allowed]
-        found = [Found(ref, scores[ref]) for ref in sorted(touched, key=lambda ref: (-scores[ref], self.tie(ref)))]
-        most = max((masses[ref] for ref in touched), default=0.0)
-        may = set(touched)
-        held = tuple(any(ref in may for term in word.terms for ref in self._postings.get(term, ())) for word in words)
-        return Lexical(tuple(found[:k]), most / total if total else 0.0, held)
+        scores, shares, held = self._scores(words, grant, weights)
+        may = {ref for ref in scores if self._rows[ref].chunk.document_id in allowed}
+        met = [ref for ref in may if self._meets(ref, demands)]
+        found = [Found(ref, scores[ref]) for ref in sorted(met, key=lambda ref: (-scores[ref], self.tie(ref)))]
+        coverage = min(1.0, max((shares[ref] for ref in met), default=0.0))
+        return Lexical(tuple(found[:k]), coverage, tuple(bool(refs & may) for refs in held))
+
+    def frequencies(self, words: Sequence[Word], grant: Grant) -> list[int]:
+        """How many chunks hold each word, in any field."""
+        may = set(self._readable(grant))
+        held = ({ref for group in lexical.groups(word) for ref in self._counts(group)} for word in words)
+        return [len(refs & may) for refs in held]
+
+    def similar(self, term: str, edits: int, grant: Grant) -> list[Similar]:
+        """The terms that become this one by at most so many edits."""
+        language = lexical.language_of(term)
+        others = sorted(one for one in self._postings if one != term and lexical.language_of(one) == language)
+        near = [(one, typos.distance(one, term)) for one in others]
+        counts = self.frequencies([Word((one,)) for one, _ in near], grant)
+        found = [
+            Similar(one, far, chunks)
+            for (one, far), chunks in zip(near, counts, strict=True)
+            if far <= edits and chunks
+        ]
+        return sorted(found, key=lambda one: (one.edits, -one.chunks, one.term))
 
     def _cosines(self, vector: Quantised, refs: Sequence[int]) -> list[float]:
         if not refs:
@@ -254,20 +341,23 @@ class MemoryView:
         scales = [self._rows[ref].vector.scale for ref in refs]
         return [float(dot) * (scale * vector.scale) for dot, scale in zip(dots, scales, strict=True)]
 
-    def nearest(self, vector: Quantised, k: int, grant: Grant, where: Where | None) -> tuple[Found, ...]:
+    def nearest(
+        self, vector: Quantised, k: int, grant: Grant, where: Where | None, demands: Sequence[Demand] = ()
+    ) -> tuple[Found, ...]:
         """The k chunks with the greatest cosine."""
         if not vector.scale:
             return ()
         allowed = self._allowed(grant, where)
-        refs = [ref for ref, row in enumerate(self._rows) if row.chunk.document_id in allowed and row.vector.scale]
+        rows = ((ref, row) for ref, row in enumerate(self._rows) if row.chunk.document_id in allowed)
+        refs = [ref for ref, row in rows if row.vector.scale and self._meets(ref, demands)]
         scores = zip(refs, self._cosines(vector, refs), strict=True)
         found = [Found(ref, score) for ref, score in scores]
         found.sort(key=lambda one: (-one.score, self.tie(one.ref)))
         return tuple(found[:k])
 
-    def bm25(self, words: Sequence[Word], refs: Sequence[int], grant: Grant) -> list[float]:
+    def bm25(self, words: Sequence[Word], refs: Sequence[int], grant: Grant, weights: Weights = WEIGHTS) -> list[float]:
         """The BM25 score of each candidate."""
-        scores, _, _ = self._scores(words, grant)
+        scores, _, _ = self._scores(words, grant, weights)
         return [scores.get(ref, 0.0) for ref in refs]
 
     def cosines(self, vector: Quantised, refs: Sequence[int]) -> list[float]:
@@ -317,7 +407,7 @@ class MemoryView:
         seen = [row.chunk.document_id for row in self._rows if row.chunk.document_id in allowed]
         return [sum(one < document_id for one in seen) for document_id in document_ids]
 
-    def _held(self, document_id: str, grant: Grant) -> _Held:
+    def _one(self, document_id: str, grant: Grant) -> _Held:
         held = self._documents.get(document_id)
         if held is None or not grant.covers(held.document.scope):
             raise missing(document_id)
@@ -325,11 +415,11 @@ class MemoryView:
 
     def document(self, document_id: str, grant: Grant) -> Document:
         """A document whole."""
-        return self._held(document_id, grant).document
+        return self._one(document_id, grant).document
 
     def slice(self, document_id: str, start: int, end: int | None, grant: Grant) -> tuple[int, int, str]:
         """Part of a document's text."""
-        text = self._held(document_id, grant).document.text
+        text = self._one(document_id, grant).document.text
         start, end = bounds(document_id, start, end, len(text))
         return start, end, text[start:end]
 
@@ -357,7 +447,7 @@ class MemoryView:
 
     def spans(self, document_id: str, grant: Grant) -> tuple[Span, ...]:
         """The spans of a document's chunks."""
-        return tuple(entry.chunk.span for entry in self._held(document_id, grant).entries)
+        return tuple(entry.chunk.span for entry in self._one(document_id, grant).entries)
 
     def entries(self, document_id: str) -> tuple[Entry, ...]:
         """The document's entries as they were put."""
@@ -390,7 +480,7 @@ class MemoryView:
 
     def item_of(self, document_id: str, grant: Grant) -> tuple[str, str]:
         """The (source, item) that brought a document."""
-        return _item(self._held(document_id, grant))
+        return _item(self._one(document_id, grant))
 
     def recall(self, key: str) -> str | None:
         """A small named value."""

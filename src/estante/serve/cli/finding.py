@@ -135,12 +135,16 @@ def search(
             show_default=False,
         ),
     ] = None,
+    fuzzy: Annotated[bool, typer.Option("--fuzzy", help="Also find what misspelt words may mean.")] = False,
+    literal: Annotated[bool, typer.Option("--literal", help="Take quotes, -, * and title: as text.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say how each passage was found and scored.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Print passages whole, line by line.")] = False,
 ) -> None:
     """Finds the passages that answer a question, best first.
 
     Matching words are bold on a terminal and stand in «» elsewhere. Long passages are shortened around them.
+    In the question, "two words" is a phrase, -word leaves out, begin* is any word that begins so, and title:word must
+    stand in a title.
 
     Example: estante search "quantos dias de férias" -k 3 --where "year>=2020"
     """
@@ -155,7 +159,14 @@ def search(
     settings = call.settings(search_k=count, search_mode=mode)
     condition = where_of(where)
     with open_bookcase(settings.home, settings) as case:
-        results = case.search(text, settings.k, where=condition, mode=settings.mode)  # type: ignore[arg-type]
+        results = case.search(
+            text,
+            settings.k,
+            where=condition,
+            mode=settings.mode,  # type: ignore[arg-type]
+            fuzzy=fuzzy,
+            literal=literal,
+        )
         why = [] if results.hits or call.out.json or not text.strip() else _why_nothing(case, condition)
     if call.out.json:
         from estante.model.wire import results_to_json

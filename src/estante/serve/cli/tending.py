@@ -15,7 +15,7 @@ from estante.serve.cli.output import Output, counted, one_line, size
 from estante.serve.cli.progress import progress
 
 if TYPE_CHECKING:
-    from estante.shelf.bookcase import ShelfStatus, Status
+    from estante.shelf.status import ShelfStatus, Status
 
 
 def status(call: Call) -> None:

@@ -69,7 +69,7 @@ def fields_of(where: Where | None) -> Iterator[str]:
 
 def missing_fields(where: Where | None, records: Sequence[Mapping[str, object]]) -> list[str]:
     """A line for each field of a filter that no document has, with those there are, the nearest first."""
-    from estante.index.filters import lookup
+    from estante.index.conditions import lookup
 
     known = sorted({name for record in records for name in record})
     told = []

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from estante.index.columns import Columns
-from estante.index.filters import MAX_DEPTH, OPERATORS, matches, parse
+from estante.index.conditions import OPERATORS, conditions, matches
+from estante.index.filters import MAX_DEPTH, parse
 from estante.model.asking import Every, Not, Some
 from estante.model.errors import QueryError
 

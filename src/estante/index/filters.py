@@ -11,8 +11,9 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, time
 from difflib import get_close_matches
+from numbers import Integral, Real
 from typing import Final, NoReturn
 
 from estante.index.conditions import ATTRIBUTES, ELEMENT, OPERATORS, ORDERS, PASSAGES, kind_of, path
@@ -142,8 +143,8 @@ class _Reading:
         if name == "$not":
             return Not(self._field(field, operand, f"{place}.$not", depth + 1))
         if name == "$any" and isinstance(operand, Mapping):
-            within, signs = f"{place}.$any", [str(one).startswith("$") and one not in LOGIC for one in operand]
-            if signs and all(signs):
+            within = f"{place}.$any"
+            if _of_operators(operand, 0):
                 return self._condition(field, "$any", self._field(ELEMENT, operand, within, depth + 1))
             return self._condition(field, "$any", self.whole(operand, within, depth + 1, inside=True))
         if isinstance(name, str) and name in OPERATORS:
@@ -166,8 +167,7 @@ class _Reading:
 
     def _operand(self, name: str, value: object, place: str) -> object:
         """The operand, checked and frozen."""
-        if isinstance(value, date):
-            value = moment(value)
+        value = _simple(value)
         kind = kind_of(value)
         if name in ("$in", "$nin", "$all", "$any") and kind != "list":
             _refuse(place, f"{name} takes a list, got {kind}", f'Write {{"{name}": [...]}}.')
@@ -208,26 +208,27 @@ def _plain_texts(values: Sequence[object]) -> tuple[object, ...] | None:
 
 
 def _scalar(value: object, place: str) -> object:
-    if value is None or isinstance(value, bool):
+    value = _simple(value)
+    if isinstance(value, int) and not -MAX_WHOLE <= value <= MAX_WHOLE:
+        _refuse(place, "a number of more than 4,000 digits is in no document", "Compare it as a text.")
+    if isinstance(value, float) and not math.isfinite(value):
+        _refuse(place, f"{value!r} is not a JSON number", "Leave it out, or use $exists.")
+    if value is None or isinstance(value, str | bool | int | float):
         return value
-    if isinstance(value, int):
-        if not -MAX_WHOLE <= value <= MAX_WHOLE:
-            _refuse(place, "a number of more than 4,000 digits is in no document", "Compare it as a text.")
-        return int(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            _refuse(place, f"{value!r} is not a JSON number", "Leave it out, or use $exists.")
-        return float(value)
-    if isinstance(value, date):
-        return moment(value)
     if isinstance(value, Mapping):
         _refuse(place, "a mapping cannot be an operand", "Compare its fields with dotted names.")
     _refuse(place, f"a filter holds JSON values, got {type(value).__name__}", "Dates may be dates or ISO texts.")
 
 
-def moment(value: date) -> str:
-    """A date or a date-time as the ISO text that stands for it in metadata and in filters."""
-    return value.isoformat(sep="T") if isinstance(value, datetime) else value.isoformat()
+def _simple(value: object) -> object:
+    """What metadata would hold of a value that JSON does not know; anything else as it is."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    return value.isoformat() if isinstance(value, date | time) else value
 
 
 def _refuse_deep(place: str, depth: int) -> None:
@@ -249,6 +250,19 @@ def _named(key: str, place: str) -> str:
         hint = "A name in quotes ends with one; write '' for a quote within it."
         raise QueryError(f"{place}: {error}: {_told(key)}", hint=hint) from error
     return field
+
+
+def _of_operators(raw: Mapping[str, object], depth: int) -> bool:
+    """Whether an object asks something of the element itself, and not of fields inside it."""
+    if not raw or depth > MAX_DEPTH:  # An empty one asks nothing, and one too deep is refused all the same.
+        return bool(raw)
+    for name, value in raw.items():
+        if name == "$not":
+            if isinstance(value, Mapping) and not _of_operators(value, depth + 1):
+                return False
+        elif name in LOGIC or not str(name).startswith("$"):
+            return False
+    return True
 
 
 def _nearest(name: str, known: list[str]) -> str | None:

@@ -130,7 +130,7 @@ ANSWERS: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     ({"x": {"$not": 1}}, {"x": 1}, False),
     ({"x": 1, "y": 2}, {"x": 1, "y": 3}, False),
     ({"$or": [{"x": at} for at in range(2_000)]}, {"x": 1_999}, True),
-    ({"x": {"$in": list(range(40_000))}}, {"x": 39_999}, True),
+    ({"x": {"$in": list(range(4_000))}}, {"x": 3_999}, True),
     # All of several, one of several, one element that meets all, and how many there are.
     ({"tags": {"$all": ["a", "b"]}}, {"tags": ["b", "c", "a"]}, True),
     ({"tags": {"$all": ["a", "b"]}}, {"tags": ["a"]}, False),

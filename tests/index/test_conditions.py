@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 
 from estante.index.columns import Columns
-from estante.index.conditions import OPERATORS, conditions, lookup, matches, of_passages, passage, path, record
+from estante.index.conditions import (
+    OPERATORS,
+    conditions,
+    lookup,
+    matches,
+    of_passages,
+    passage,
+    path,
+    prepared,
+    record,
+)
 from estante.index.filters import parse
 from estante.model.asking import Where
 from tests.index.probes import ANSWERS
@@ -26,6 +36,7 @@ def test_a_filter_has_one_answer(raw: dict[str, Any], held: dict[str, Any], pass
     where, told = parse(raw), record(held, {})
 
     assert matches(where, told) is passes
+    assert prepared(where)(told) is passes
     assert by_columns(where, told) is passes
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estante.index import dates
-from estante.index.conditions import ORDERS, holds, kind_of, lookup
+from estante.index.conditions import ORDERS, holds, lookup, shape
 from estante.model.asking import Condition, Every, Not, Where
 
 ABSENT: Final = 0
@@ -71,7 +71,7 @@ class Values:
             self.numbers.append(value)
             self.number_codes.append(code)
         else:
-            self._of_other[_shape(value)] = code
+            self._of_other[shape(value)] = code
             for element in value if isinstance(value, list | tuple) else ():
                 inner = self.code(element)
                 self.owners.append(code)
@@ -87,12 +87,16 @@ class Values:
             return self._of_text.get(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return self._of_number.get(value)
-        return self._of_other.get(_shape(value))
+        return self._of_other.get(shape(value))
 
-    def many(self, wanted: Sequence[object]) -> list[int]:
+    def many(self, wanted: Sequence[Any]) -> list[int]:
         """The numbers of those of these values that are in rows."""
-        if set(map(type, wanted)) == {str}:  # Looked up without a step of Python each: there may be ten thousands.
+        # Of one kind, they are looked up without a step of Python each: there may be ten thousands.
+        types = set(map(type, wanted))
+        if types == {str}:
             return [self._of_text[one] for one in self._of_text.keys() & wanted]
+        if types and types <= {int, float}:
+            return [self._of_number[one] for one in self._of_number.keys() & wanted]
         return [code for code in map(self.known, wanted) if code is not None]
 
     def tables(self) -> Tables:
@@ -100,14 +104,6 @@ class Values:
         if self._tables is None or self._tables.size != len(self.items):
             self._tables = Tables(self)
         return self._tables
-
-
-def _shape(value: object) -> object:
-    """A key that is equal for two values exactly when they are the same to a filter."""
-    kind = kind_of(value)
-    if isinstance(value, Mapping):
-        return kind, frozenset((name, _shape(one)) for name, one in value.items())
-    return kind, tuple(map(_shape, value)) if isinstance(value, list | tuple) else value
 
 
 class Tables:
@@ -223,7 +219,9 @@ class Tables:
 
     def _starts(self, operand: str) -> NDArray[np.bool_]:
         table = self._none()
-        table[self._text_codes] = self._of_texts(str.startswith, operand)
+        texts, codes = self._sorted
+        first = bisect_left(texts, operand)
+        table[codes[first : bisect_left(texts, True, first, key=lambda text: not text.startswith(operand))]] = True
         return self._spread(table)
 
     def _ends(self, operand: str) -> NDArray[np.bool_]:

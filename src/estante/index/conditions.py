@@ -19,7 +19,7 @@ This is the definition. Whatever is faster answers as it does. The rules, once f
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -70,6 +70,16 @@ def same(left: object, right: object) -> bool:
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
     return bool(left == right)
+
+
+def shape(value: object) -> Hashable:
+    """A key that is equal for two values exactly when they are the same."""
+    kind = kind_of(value)
+    if isinstance(value, Mapping):
+        return kind, frozenset((name, shape(one)) for name, one in value.items())
+    if isinstance(value, list | tuple):
+        return kind, tuple(map(shape, value))
+    return kind, value if isinstance(value, Hashable) else repr(value)
 
 
 def _elements(value: object) -> Iterable[object]:
@@ -153,6 +163,33 @@ def matches(where: Where | None, held: Mapping[str, object]) -> bool:
     if isinstance(where, Some):
         return any(matches(part, held) for part in where.parts)
     return not matches(where.part, held)
+
+
+def prepared(where: Where | None) -> Callable[[Mapping[str, object]], bool]:
+    """``matches`` for one filter, prepared for many records: a long list is looked up, not searched."""
+    if where is None:
+        return lambda held: True
+    if isinstance(where, Condition):
+        field, meets = where.field, _prepared(where)
+        return lambda held: meets(lookup(held, field))
+    if isinstance(where, Not):
+        inner = prepared(where.part)
+        return lambda held: not inner(held)
+    parts, some = [prepared(part) for part in where.parts], any if isinstance(where, Some) else all
+    return lambda held: some(part(held) for part in parts)
+
+
+def _prepared(condition: Condition) -> Callable[[object], bool]:
+    name, operand = condition.operator, condition.value
+    if name not in ("$in", "$nin", "$any") or not isinstance(operand, list | tuple):
+        return lambda value: holds(name, operand, value)
+    keys, wanted = frozenset(map(shape, operand)), name != "$nin"
+
+    def decide(value: object) -> bool:
+        found = shape(value) in keys or (isinstance(value, list | tuple) and any(shape(one) in keys for one in value))
+        return found == wanted
+
+    return decide
 
 
 def conditions(where: Where | None) -> Iterator[Condition]:

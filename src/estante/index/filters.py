@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, time
 from difflib import get_close_matches
 from numbers import Integral, Real
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from estante.index.conditions import ATTRIBUTES, ELEMENT, OPERATORS, ORDERS, PASSAGES, kind_of, path
 from estante.model.asking import Condition, Every, Not, Some, Where
@@ -187,9 +187,8 @@ class _Reading:
         if isinstance(value, list | tuple):
             _refuse_deep(place, depth)
             self._count(len(value))
-            plain = _plain_texts(value)
-            if plain is not None:
-                return plain
+            if _plain(value):
+                return tuple(value)
             return tuple(self._frozen(one, f"{place}[{at}]", depth + 1) for at, one in enumerate(value))
         return _scalar(value, place)
 
@@ -199,12 +198,13 @@ class _Reading:
             _refuse(ROOT, f"more than {MAX_VALUES:,} values", "Ask in parts, or for what these have in common.")
 
 
-def _plain_texts(values: Sequence[object]) -> tuple[object, ...] | None:
-    """A list of texts of plain letters as it stands; None for any other. Long lists are nearly always such."""
-    if not all(type(one) is str for one in values):
-        return None
-    joined = "".join(values)  # type: ignore[arg-type]
-    return tuple(values) if joined.isascii() and "\r" not in joined and "\0" not in joined else None
+def _plain(values: Sequence[Any]) -> bool:
+    """Whether a list may stay as it is: texts of plain letters, or whole numbers. Long lists are nearly always such."""
+    types = set(map(type, values))
+    if types == {str}:
+        joined = "".join(values)
+        return joined.isascii() and "\r" not in joined and "\0" not in joined
+    return types == {int} and -MAX_WHOLE <= min(values) and max(values) <= MAX_WHOLE
 
 
 def _scalar(value: object, place: str) -> object:

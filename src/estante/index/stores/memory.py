@@ -13,7 +13,7 @@ import numpy as np
 
 from estante.index import lexical, typos
 from estante.index.boundary import bounds, missing, refuse_foreign, refuse_stale, space_to_text, taken
-from estante.index.conditions import matches, of_passages, passage, record
+from estante.index.conditions import of_passages, passage, prepared, record
 from estante.model import wire
 from estante.model.access import Grant
 from estante.model.asking import Where
@@ -217,7 +217,8 @@ class MemoryView:
         covered = {key: held for key, held in self._documents.items() if grant.covers(held.document.scope)}
         if of_passages(where):
             return {self._rows[ref].chunk.document_id for ref in self._passing(grant, where)}
-        return {key for key, held in covered.items() if matches(where, held.record())}
+        passes = prepared(where)
+        return {key for key, held in covered.items() if passes(held.record())}
 
     def _passing(self, grant: Grant, where: Where | None) -> set[int]:
         """The rows that the grant covers and the filter lets through."""
@@ -225,13 +226,9 @@ class MemoryView:
             allowed = self._allowed(grant, where)
             return {ref for ref, row in enumerate(self._rows) if row.chunk.document_id in allowed}
         covered = {key: held for key, held in self._documents.items() if grant.covers(held.document.scope)}
-        told = {key: held.record() for key, held in covered.items()}
+        told, passes = {key: held.record() for key, held in covered.items()}, prepared(where)
         chunks = ((ref, row.chunk) for ref, row in enumerate(self._rows) if row.chunk.document_id in told)
-        return {
-            ref
-            for ref, chunk in chunks
-            if matches(where, told[chunk.document_id] | passage(chunk.trail, chunk.locator))
-        }
+        return {ref for ref, chunk in chunks if passes(told[chunk.document_id] | passage(chunk.trail, chunk.locator))}
 
     def _readable(self, grant: Grant) -> list[int]:
         """Counts are of what the grant covers alone: the hidden must not show in scores."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +83,15 @@ def test_the_table_holds_at_the_command_line(
         assert [one["document_id"] for one in json.loads(capsys.readouterr().out)] == expected(raw), text
 
 
+def one_of(value: Any, some: set[Any]) -> bool:
+    each = value if isinstance(value, list) else [value]
+    return any(one in some for one in each if isinstance(one, int | float | str) and not isinstance(one, bool))
+
+
 def test_forty_thousand_values_are_as_good_as_one(twins: tuple[Path, Bookcase, Bookcase]) -> None:
     for case in twins[1:]:
         for some in (list(range(2, 40_002)), [f"{number}" for number in range(2, 40_002)]):
-            wanted = [key for key, held in zip(IDS, HELD, strict=True) if passes({"x": {"$in": some}}, held, {})]
+            wanted = [key for key, held in zip(IDS, HELD, strict=True) if one_of(held.get("x"), set(some))]
 
             assert [one.document_id for one in case.documents({"x": {"$in": some}})] == wanted
             assert len(case.documents({"x": {"$nin": some}})) == len(IDS) - len(wanted)
@@ -238,3 +245,89 @@ def test_a_filter_that_lets_all_pass_changes_nothing(
         plain = case.search(question, 20, mode=mode).timed(0)
         for where in ({"zz": {"$exists": False}}, {"$and": []}, {"@id": {"$gte": ""}}, {"$not": {"$or": []}}):
             assert case.search(question, 20, mode=mode, where=where).timed(0) == plain
+
+
+# --- what metadata cannot hold --------------------------------------------------------------------------------------
+
+UNKEPT = [float("nan"), float("inf"), {1, 2}, b"a", object(), {1: "a"}, [[{"deep": float("-inf")}]]]
+
+
+@pytest.mark.parametrize("value", UNKEPT, ids=range(len(UNKEPT)))
+def test_what_metadata_cannot_hold_is_refused_before_anything_is_written(tmp_path: Path, value: object) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("licitação", "utf-8")
+    for case in (bookcase(tmp_path / "case"), bookcase()):
+        case.add({"a": "licitação um"}, metadata={"a": {"n": 1}})
+        wrong = {"b": {"n": 2}, "c": {"kept": 1, "value": value}}
+        for refused in (
+            lambda case=case, wrong=wrong: case.add({"b": "licitação", "c": "licitação"}, metadata=wrong),
+            lambda case=case: case.add(tmp_path / "notes", metadata={"value": value}),
+            lambda case=case: case.update_metadata("a", {"n": 3, "value": value}),
+        ):
+            with pytest.raises(estante.EstanteError, match="value"):
+                refused()
+
+        assert [(one.document_id, one.metadata) for one in case.documents()] == [("a", {"n": 1})]
+        assert [hit.document_id for hit in case.search("licitação", where={"n": {"$gte": 1}})] == ["a"]
+        case.close()
+
+
+@pytest.mark.parametrize("metadata", [{"a": {"ano": 1}, "ano": 2}, {"a": 1}, {"x": {"ano": 1}}])
+def test_metadata_are_never_those_of_another_text(tmp_path: Path, metadata: dict[str, Any]) -> None:
+    for case in (bookcase(tmp_path / "case"), bookcase()):
+        with pytest.raises(estante.EstanteError, match="is not that of one of the texts"):
+            case.add({"a": "um", "b": "dois"}, metadata=metadata)
+        assert len(case) == 0
+
+        case.add({"a": "um", "b": "dois"}, metadata={"a": {"ano": 1, "b": {"ano": 2}}})
+
+        assert [one.document_id for one in case.documents({"ano": {"$exists": True}})] == ["a"]
+        assert case.document("b").metadata == {}
+        case.close()
+
+
+def test_what_is_kept_is_found_by_what_was_given(tmp_path: Path) -> None:
+    day, pair = date(2024, 3, 5), ("a", "b")
+    for case in (bookcase(tmp_path / "case"), bookcase()):
+        case.add({"a": "um"}, metadata={"a": {"dia": day, "par": pair, "n": 2**70, "número": "Ac\u0327a\u0303o"}})
+
+        for where in ({"dia": day}, {"dia": {"$lte": day}}, {"par": pair}, {"n": 2**70}, {"nu\u0301mero": "Ação"}):
+            assert len(case.documents(where)) == 1, where
+        assert case.document("a").metadata["dia"] == "2024-03-05"
+        case.close()
+
+
+# --- while others write ---------------------------------------------------------------------------------------------
+
+
+def test_filters_of_many_threads_are_right_while_another_writes(tmp_path: Path) -> None:
+    case, wrong = bookcase(tmp_path / "case"), list[object]()
+    case.add({f"t{number:03}": "licitação" for number in range(40)}, metadata={f"t{n:03}": told(n) for n in range(40)})
+    done = threading.Event()
+
+    def ask(at: int) -> None:
+        fields = ["n", "text", "list", "@id", "@title", "@added"]
+        while not done.is_set():
+            case.documents({fields[at % 6]: {"$exists": True}, "x": {"$exists": False}})
+            for where in ({"n": {"$lt": 20}}, {"text": {"$lte": "p019"}}, {"list": {"$any": {"$lt": 20}}}):
+                found = [one.document_id for one in case.documents({**where, "@id": {"$startswith": "t"}})]
+                if found != [f"t{number:03}" for number in range(20)]:
+                    wrong.append((where, found))
+            at += 1
+
+    threads = [threading.Thread(target=ask, args=(at,)) for at in range(3)]
+    for one in threads:
+        one.start()
+    for number in range(100, 115):
+        case.add({f"u{number}": "licitação"}, metadata={f"u{number}": told(number)})
+        case.update_metadata(f"t{number - 80:03}", {"note": f"{number}"})
+    done.set()
+    for one in threads:
+        one.join()
+    case.close()
+
+    assert wrong == []
+
+
+def told(number: int) -> dict[str, object]:
+    return {"n": number, "text": f"p{number:03}", "list": [number, 1_000 + number]}

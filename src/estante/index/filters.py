@@ -204,7 +204,7 @@ def _plain(values: Sequence[Any]) -> bool:
     if types == {str}:
         joined = "".join(values)
         return joined.isascii() and "\r" not in joined and "\0" not in joined
-    return types == {int} and -MAX_WHOLE <= min(values) and max(values) <= MAX_WHOLE
+    return types == {int} and min(values) >= -MAX_WHOLE and max(values) <= MAX_WHOLE
 
 
 def _scalar(value: object, place: str) -> object:

@@ -101,3 +101,25 @@ def test_only_what_differs_within_a_document_is_of_passages() -> None:
     assert of_passages(parse({"$not": {"$or": [{"x": 1}, {"@page": 3}]}}))
     assert not of_passages(parse({"x": {"$any": {"page": 3}}, "@title": "a"}))
     assert not of_passages(None)
+
+
+@pytest.mark.parametrize("operator", ["$eq", "$contains", "$in", "$all", "$any"])
+def test_columns_of_an_earlier_state_do_not_know_what_came_later(operator: str) -> None:
+    first = Columns().fork(1, ["x"], [(1, {"x": ["a"]}), (2, {"x": 1})])
+    later = first.fork(2, ["x"], [(2, {"x": ["b"]})])
+    where = parse({"x": {operator: ["b"] if operator in ("$in", "$all", "$any") else "b"}})
+    assert where is not None
+
+    assert first.decide(where).tolist() == [False, False]
+    assert later.decide(where).tolist() == [False, True]
+
+
+def test_columns_keep_what_fits_beside_what_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [(number, {"x": f"{number:200}", "y": number, "z": number}) for number in range(50)]
+    columns = Columns().fork(1, ["x"], records).fork(1, ["y"], records)
+    assert columns.fields == {"x", "y"}
+
+    monkeypatch.setattr("estante.index.columns.BUDGET", 10_000)
+
+    assert columns.fork(1, ["z"], records).fields == {"y", "z"}
+    assert columns.fork(1, ["x", "z"], records).fields == {"x", "y", "z"}

@@ -142,7 +142,6 @@ def test_dates_and_numbers_of_other_types_are_read_as_metadata_keep_them() -> No
     ("text", "condition"),
     [
         ("topic!=contratos", Condition("topic", "$ne", "contratos")),
-        ("topic~contr", Condition("topic", "$contains", "contr")),
         ("name=João da Silva", Condition("name", "$eq", "João da Silva")),
         ('code="2020"', Condition("code", "$eq", "2020")),
         ("draft=true", Condition("draft", "$eq", True)),
@@ -184,6 +183,25 @@ def test_a_typed_number_stands_for_the_number_and_for_the_text(
     as_text = Condition(field, operator, written)
 
     assert read(text) == (as_text if number is None else Some((Condition(field, operator, number), as_text)))
+
+
+@pytest.mark.parametrize(
+    ("held", "passes"),
+    [
+        ("contratos", True),
+        (["férias", "contratos"], True),
+        (["rh"], False),
+        (5, False),
+        (None, False),
+    ],
+)
+def test_a_typed_part_of_a_text_is_looked_for_in_lists_of_texts_too(held: object, passes: bool) -> None:
+    assert matches(read("topic~contr"), {"topic": held}) is passes
+
+
+def test_a_typed_filter_that_is_wrong_is_told_as_it_was_typed() -> None:
+    with pytest.raises(QueryError, match=r"^where: unknown name '@pages'"):
+        read("@pages=2")
 
 
 def test_a_typed_number_is_refused_both_ways() -> None:

@@ -297,7 +297,8 @@ _SIGNS: Final = {
 
 
 def read(text: str) -> Where | None:
-    """A filter as people type it: JSON, or ``field=value`` with one of ``= != > >= < <= ~`` (~ is $contains).
+    """A filter as people type it: JSON, or ``field=value`` with one of ``= != > >= < <= ~`` (~ is $contains, of a
+    list also of one of its texts).
 
     A value that reads as a number stands for the number and for the text, so that ``date>=2024`` finds ISO dates;
     in JSON, and between quotes, it is what it is.
@@ -315,10 +316,19 @@ def read(text: str) -> Where | None:
         raise QueryError(f"cannot read the filter {_told(text)}", hint="Write field=value, field>=value or JSON.")
     operator, value = _SIGNS[sign[1]], rest[sign.end() :].strip()
     meant = _literal(value)
+    one = _one(field, operator, meant)
     if not isinstance(meant, int | float) or isinstance(meant, bool):
-        return parse({field: {operator: meant}})
-    both = [{field: {operator: meant}}, {field: {operator: value}}]
-    return parse({"$and" if operator == "$ne" else "$or": both})
+        return one
+    both = one, _one(field, operator, value)
+    return Every(both) if operator == "$ne" else Some(both)
+
+
+def _one(field: str, operator: str, value: object) -> Where:
+    """One typed condition; of a list of texts, ``~`` looks into each."""
+    found = _Reading().whole({field: {operator: value}}, ROOT, 1)
+    if operator != "$contains" or not isinstance(value, str) or not isinstance(found, Condition):
+        return found
+    return Some((found, Condition(found.field, "$any", Condition(ELEMENT, "$contains", found.value))))
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -30,6 +30,7 @@ PAGES = [
     ROOT / "LEIAME.md",
     ROOT / "docs" / "tour.md",
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
+    ROOT / "docs" / "reference" / "filters.md",
 ]
 
 RUN = {"python", "console", "sh"}

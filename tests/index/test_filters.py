@@ -1,166 +1,17 @@
-"""The one filter engine: each question about its semantics has one answer, on every store."""
+"""How a filter is written, and what a wrong one is told."""
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
+import numpy as np
 import pytest
 
-from estante.index.columns import Columns
-from estante.index.filters import MAX_DEPTH, OPERATORS, accept, decider, holds, matches, parse, read
-from estante.model.asking import Condition, Every, Not, Some, Where
+from estante.index.conditions import matches
+from estante.index.filters import MAX_CONDITIONS, MAX_DEPTH, accept, parse, read
+from estante.model.asking import Condition, Every, Not, Some
 from estante.model.errors import QueryError
-
-BIG = 2**63
-
-# (filter, record, whether it passes). Every row is decided by the definition and by the columns of a shelf.
-ANSWERS: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
-    # Equality by kind, then by value.
-    ({"x": 1}, {"x": 1}, True),
-    ({"x": 1}, {"x": 1.0}, True),
-    ({"x": 1.0}, {"x": 1}, True),
-    ({"x": 1}, {"x": "1"}, False),
-    ({"x": "1"}, {"x": 1}, False),
-    ({"x": 1}, {"x": True}, False),
-    ({"x": True}, {"x": True}, True),
-    ({"x": True}, {"x": 1}, False),
-    ({"x": False}, {"x": 0}, False),
-    ({"x": False}, {"x": None}, False),
-    ({"x": 0}, {"x": False}, False),
-    ({"x": 0}, {"x": -0.0}, True),
-    ({"x": ""}, {}, False),
-    ({"x": "Ação"}, {"x": "Ação"}, True),
-    ({"x": "acao"}, {"x": "Ação"}, False),
-    ({"x": BIG}, {"x": BIG}, True),
-    ({"x": BIG}, {"x": BIG + 1}, False),
-    ({"x": {"$gt": BIG}}, {"x": BIG + 1}, True),
-    ({"x": 10**400}, {"x": 10**400}, True),
-    # Absent is null.
-    ({"x": None}, {}, True),
-    ({"x": None}, {"x": None}, True),
-    ({"x": None}, {"x": 0}, False),
-    ({"x": {"$eq": None}}, {"x": ""}, False),
-    ({"x": {"$ne": None}}, {}, False),
-    ({"x": {"$ne": None}}, {"x": 0}, True),
-    ({"x": {"$exists": True}}, {"x": False}, True),
-    ({"x": {"$exists": True}}, {"x": None}, False),
-    ({"x": {"$exists": True}}, {}, False),
-    ({"x": {"$exists": False}}, {}, True),
-    ({"x": {"$exists": False}}, {"x": []}, False),
-    # $ne and $nin are the exact opposites.
-    ({"x": {"$ne": 1}}, {}, True),
-    ({"x": {"$ne": 1}}, {"x": "1"}, True),
-    ({"x": {"$ne": 1}}, {"x": [1, 2]}, False),
-    ({"x": {"$in": [1, None]}}, {}, True),
-    ({"x": {"$in": [1, None]}}, {"x": 1}, True),
-    ({"x": {"$in": [1, None]}}, {"x": 2}, False),
-    ({"x": {"$nin": [1, None]}}, {}, False),
-    ({"x": {"$nin": [1, None]}}, {"x": 2}, True),
-    ({"x": {"$in": []}}, {"x": 1}, False),
-    ({"x": {"$in": []}}, {}, False),
-    ({"x": {"$nin": []}}, {"x": 1}, True),
-    ({"x": {"$in": [1]}}, {"x": True}, False),
-    ({"x": {"$in": [True]}}, {"x": 1}, False),
-    ({"x": {"$in": [1.0]}}, {"x": 1}, True),
-    ({"x": {"$in": ["a"]}}, {"x": ["b", "a"]}, True),
-    ({"x": {"$in": [["a", "b"]]}}, {"x": ["a", "b"]}, True),
-    ({"x": {"$in": [["a", "b"]]}}, {"x": ["a"]}, False),
-    # Order within a kind only.
-    ({"x": {"$gt": 1}}, {"x": 2}, True),
-    ({"x": {"$gt": 1}}, {"x": 1}, False),
-    ({"x": {"$gte": 1}}, {"x": 1.0}, True),
-    ({"x": {"$gt": 1}}, {"x": "2"}, False),
-    ({"x": {"$lt": "zzz"}}, {"x": 5}, False),
-    ({"x": {"$lt": "zzz"}}, {"x": "a"}, True),
-    ({"x": {"$gt": 0}}, {"x": True}, False),
-    ({"x": {"$gte": 0}}, {}, False),
-    ({"x": {"$lt": 5}}, {"x": {"a": 1}}, False),
-    ({"x": {"$gt": 3}}, {"x": [1, 5]}, True),
-    ({"x": {"$gt": 5}}, {"x": [1, 5]}, False),
-    ({"x": {"$lte": 10**400}}, {"x": 1.5}, True),
-    ({"date": {"$gte": "2024-02-01"}}, {"date": "2024-10-01"}, True),
-    ({"x": {"$gte": 1, "$lt": 3}}, {"x": 2}, True),
-    ({"x": {"$gte": 1, "$lt": 3}}, {"x": 3}, False),
-    # Texts, letter by letter.
-    ({"x": {"$contains": "TRIBUT"}}, {"x": "tributario"}, False),
-    ({"x": {"$contains": "tribut"}}, {"x": "tributario"}, True),
-    ({"x": {"$contains": "%"}}, {"x": "abc"}, False),
-    ({"x": {"$contains": "_"}}, {"x": "a_c"}, True),
-    ({"x": {"$contains": ""}}, {"x": "abc"}, True),
-    ({"x": {"$contains": "2"}}, {"x": 2}, False),
-    ({"x": {"$contains": "a"}}, {"x": ["a", "b"]}, True),
-    ({"x": {"$contains": "a"}}, {"x": ["ab"]}, False),
-    ({"x": {"$contains": 1}}, {"x": [True]}, False),
-    ({"x": {"$contains": 1}}, {"x": [1.0]}, True),
-    ({"x": {"$contains": "a"}}, {"x": {"a": 1}}, False),
-    ({"x": {"$startswith": "a_"}}, {"x": "abc"}, False),
-    ({"x": {"$startswith": "ab"}}, {"x": ["x", "abc"]}, True),
-    ({"x": {"$endswith": "%"}}, {"x": "abc"}, False),
-    ({"x": {"$endswith": "bc"}}, {"x": "abc"}, True),
-    # Lists.
-    ({"tags": ["a", "b"]}, {"tags": ["a", "b"]}, True),
-    ({"tags": ["a", "b"]}, {"tags": ["b", "a"]}, False),
-    ({"tags": ["a"]}, {"tags": [["a"], "b"]}, True),
-    ({"tags": []}, {"tags": []}, True),
-    ({"tags": []}, {}, False),
-    ({"tags": "a"}, {"tags": ["a", "b"]}, True),
-    ({"tags": 1}, {"tags": [True]}, False),
-    # Names: literal first, then along the dots; any letters.
-    ({"nest.k": 1}, {"nest": {"k": 1}}, True),
-    ({"nest.k.j": 1}, {"nest": {"k": {"j": 1}}}, True),
-    ({"nest.k": 1}, {"nest": 1}, False),
-    ({"nest.k": None}, {"nest": {"j": 1}}, True),
-    ({"a.b": 5}, {"a.b": 5}, True),
-    ({"a.b": 5}, {"a.b": 6, "a": {"b": 5}}, False),
-    ({"a.b": 5}, {"a.b": None, "a": {"b": 5}}, True),
-    ({"número": 1}, {"número": 1}, True),
-    ({"a-b": 1}, {"a-b": 1}, True),
-    ({"a b": 1}, {"a b": 1}, True),
-    ({".x": 1}, {".x": 1}, True),
-    ({".x": 1}, {"": {"x": 1}}, True),
-    ({"x'; DROP TABLE documents; --": 1}, {"x": 1}, False),
-    # Logic.
-    ({}, {"x": 1}, True),
-    ({"x": {}}, {}, True),
-    ({"$and": []}, {}, True),
-    ({"$or": []}, {}, False),
-    ({"$nor": []}, {}, True),
-    ({"$not": {}}, {}, False),
-    ({"$and": [{"x": 1}, {"y": 2}]}, {"x": 1, "y": 2}, True),
-    ({"$and": [{"x": 1}, {"y": 2}]}, {"x": 1}, False),
-    ({"$or": [{"x": 1}, {"y": 2}]}, {"y": 2}, True),
-    ({"$nor": [{"x": 1}, {"y": 2}]}, {"x": 2}, True),
-    ({"$nor": [{"x": 1}, {"y": 2}]}, {"y": 2}, False),
-    ({"$not": {"x": 1}}, {}, True),
-    ({"x": {"$not": {"$gt": 1}}}, {}, True),
-    ({"x": {"$not": {"$gt": 1}}}, {"x": 2}, False),
-    ({"x": {"$not": 1}}, {"x": 1}, False),
-    ({"x": 1, "y": 2}, {"x": 1, "y": 3}, False),
-    ({"$or": [{"x": at} for at in range(2_000)]}, {"x": 1_999}, True),
-    ({"x": {"$in": list(range(40_000))}}, {"x": 39_999}, True),
-    ({"@language": "pt"}, {"@language": "pt"}, True),
-    ({"@id": {"$startswith": "docs/"}}, {"@id": "docs/a"}, True),
-]
-
-
-def by_columns(where: Where | None, record: dict[str, Any]) -> bool:
-    columns = Columns()
-    columns.put(1, {"x": "another", "tags": ["z"]})
-    columns.put(2, record)
-    return where is None or bool(columns.decide(where)[1])
-
-
-@pytest.mark.parametrize(("raw", "record", "passes"), ANSWERS, ids=[f"{n}" for n in range(len(ANSWERS))])
-def test_a_filter_has_one_answer(raw: dict[str, Any], record: dict[str, Any], passes: bool) -> None:
-    where = parse(raw)
-
-    assert matches(where, record) is passes
-    assert by_columns(where, record) is passes
-
-
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_every_operator_has_an_answer_here(operator: str) -> None:
-    assert any(f"'{operator}'" in repr(raw) or operator == "$eq" for raw, _, _ in ANSWERS)
 
 
 @pytest.mark.parametrize(
@@ -169,19 +20,32 @@ def test_every_operator_has_an_answer_here(operator: str) -> None:
         ([], "a filter is an object, got list", "For example"),
         ("x=1", "a filter is an object, got str", "For example"),
         (5, "a filter is an object, got int", "For example"),
-        ({"x": {"$foo": 1}}, r"unknown name '\$foo'", "Known: $eq"),
-        ({"x": {"$gtt": 1}}, r"unknown name '\$gtt'", "Did you mean $gt"),
-        ({"x": {"$regex": "a"}}, r"unknown name '\$regex'", "Known"),
+        ({"x": {"$foo": 1}}, r"^where\.x\.\$foo: unknown operator '\$foo'", "Known: $eq"),
+        ({"x": {"$gtt": 1}}, r"unknown operator '\$gtt'", "Did you mean $gt"),
+        ({"x": {"$GTE": 1}}, r"unknown operator '\$GTE'", "Did you mean $gte?"),
+        ({"x": {"$regex": "a"}}, r"unknown operator '\$regex'", "Known"),
+        ({"x": {"$elemMatch": {}}}, r"unknown operator '\$elemMatch'", "Did you mean $any?"),
+        ({"x": {"$nearest": []}}, r"unknown operator '\$nearest'", "Known"),
+        ({"$gte": 5}, r"^where: \$gte stands where a field is due", '{"field": {"$gte": ...}}'),
+        ({"$price": 5}, r"unknown name '\$price'", "A field of that name is written '$price'."),
+        ({"@modified": 5}, "unknown name '@modified'", "Did you mean @added?"),
+        ({"@nothing": 5}, "unknown name '@nothing'", "Known: @id, @uri"),
+        ({"x": {"$any": {"@id": 1}}}, r"^where\.x\.\$any: unknown name '@id'", "an element has none"),
+        ({"'a": 5}, '^where: a quoted name does not end: "\'a"', "write ''"),
+        ({"'a'b": 5}, "a quoted name is followed by a dot or by nothing", "write ''"),
+        ({"a.'b": 5}, "a quoted name does not end", "write ''"),
+        ({"x" * 1_001: 5}, "a field name of 1,001 characters", "the field that is meant"),
+        ({"\0": 5}, "a field name is a non-empty text", "Quote"),
         ({"$xor": []}, r"unknown name '\$xor'", "Did you mean $"),
         ({"@lang": "pt"}, "unknown name '@lang'", "Did you mean @language?"),
-        ({"nest": {"k": 1}}, "'nest' is compared with a mapping", '"nest.k"'),
+        ({"nest": {"k": 1}}, r"^where\.nest: it is compared with a mapping", '"nest.k"'),
         ({"x": {"$eq": {"a": 1}}}, "a mapping cannot be an operand", "dotted names"),
         ({"x": {"$in": "12"}}, r"\$in takes a list, got string", '{"$in": [...]}'),
         ({"x": {"$nin": None}}, r"\$nin takes a list, got null", "[...]"),
         ({"x": {"$exists": 1}}, r"\$exists takes true or false, got 1", "true"),
-        ({"x": {"$gt": None}}, r"\$gt compares numbers or texts, got null", "number or a text"),
-        ({"x": {"$gt": True}}, r"\$gt compares numbers or texts, got boolean", "number or a text"),
-        ({"x": {"$lt": [1]}}, r"\$lt compares numbers or texts, got list", "number or a text"),
+        ({"x": {"$gt": None}}, r"\$gt compares numbers or texts, got null", "a number, a text or a date"),
+        ({"x": {"$gt": True}}, r"\$gt compares numbers or texts, got boolean", "a number, a text or a date"),
+        ({"x": {"$lt": [1]}}, r"\$lt compares numbers or texts, got list", "a number, a text or a date"),
         ({"x": {"$startswith": 1}}, r"\$startswith takes a text, got number", "Quote"),
         ({"x": {"$endswith": None}}, r"\$endswith takes a text, got null", "Quote"),
         ({"x": float("nan")}, "nan is not a JSON number", "Leave it out"),
@@ -195,6 +59,17 @@ def test_every_operator_has_an_answer_here(operator: str) -> None:
         ({"": 1}, "a field name is a non-empty text", "Quote"),
         ({1: 1}, "a field name is a non-empty text, got 1", "Quote"),
         ({"x": {5: 1}}, "compared with a mapping", "x.5"),
+        ({"x": {"$all": "ab"}}, r"^where\.x\.\$all: \$all takes a list, got string", "[...]"),
+        ({"x": {"$any": "ab"}}, r"^where\.x\.\$any: \$any takes a list, got string", "[...]"),
+        ({"x": {"$size": True}}, r"\$size takes a whole number from 0, got True", '{"$size": 2}'),
+        ({"x": {"$size": -1}}, r"\$size takes a whole number from 0, got -1", '{"$size": 2}'),
+        ({"x": {"$size": 1.0}}, r"\$size takes a whole number from 0, got 1.0", '{"$size": 2}'),
+        ({"x": {"$in": {1, 2}}}, r"\$in takes a list, got set", "[...]"),
+        ({"x": {"$in": [1, b"a"]}}, r"^where\.x\.\$in\[1\]: a filter holds JSON values", "ISO"),
+        ({"$or": [{"x": 1}, {}, {"year": {"$gt": []}}]}, r"^where\.\$or\[2\]\.year\.\$gt: ", "a number"),
+        ({"$not": {"$nor": [{"x": {"$not": {"$lt": None}}}]}}, r"^where\.\$not\.\$nor\[0\]\.x\.\$not\.\$lt: ", "text"),
+        ({"x": {"$exists": 10**5_000}}, "got a very large number", "true"),
+        ({"x": {"$exists": "a" * 500}}, "got 'a{59}…'", "true"),
     ],
 )
 def test_what_is_no_filter_is_told_with_the_next_step(raw: Any, message: str, hint: str) -> None:
@@ -239,6 +114,27 @@ def test_a_filter_nested_as_deep_as_allowed_is_read() -> None:
     assert matches(parse(raw), {"x": 2})
 
 
+def test_a_filter_of_too_many_conditions_or_values_is_refused() -> None:
+    many = [{"x": at} for at in range(MAX_CONDITIONS)]
+    assert parse({"$or": many}) is not None
+
+    with pytest.raises(QueryError, match=r"^where: more than 10,000 conditions"):
+        parse({"$or": [*many, {"x": 0}]})
+    with pytest.raises(QueryError, match=r"^where: more than 1,000,000 values"):
+        parse({"x": {"$in": [0] * 600_000}, "y": {"$in": ["a"] * 400_001}})
+
+
+def test_names_and_texts_are_read_in_the_spelling_of_metadata() -> None:
+    assert parse({"e\u0301": "a\u0301\r\n"}) == Condition("é", "$eq", "á\n")
+    assert parse({"x": {"$in": ["a\r\n", "b\0"]}}) == Condition("x", "$in", ("a\n", "b"))
+
+
+def test_dates_and_numbers_of_other_types_are_read_as_metadata_keep_them() -> None:
+    assert parse({"x": {"$gte": datetime.date(2024, 3, 5)}}) == Condition("x", "$gte", "2024-03-05")
+    assert parse({"x": {"$in": [np.int64(3), np.float32(0.5)]}}) == Condition("x", "$in", (3, 0.5))
+    assert parse({"x": datetime.time(9, 30)}) == Condition("x", "$eq", "09:30:00")
+
+
 # --- as people type it ---------------------------------------------------------------------------------------------
 
 
@@ -246,7 +142,6 @@ def test_a_filter_nested_as_deep_as_allowed_is_read() -> None:
     ("text", "condition"),
     [
         ("topic!=contratos", Condition("topic", "$ne", "contratos")),
-        ("topic~contr", Condition("topic", "$contains", "contr")),
         ("name=João da Silva", Condition("name", "$eq", "João da Silva")),
         ('code="2020"', Condition("code", "$eq", "2020")),
         ("draft=true", Condition("draft", "$eq", True)),
@@ -255,6 +150,10 @@ def test_a_filter_nested_as_deep_as_allowed_is_read() -> None:
         ("@language=pt", Condition("@language", "$eq", "pt")),
         ("formula=a=b", Condition("formula", "$eq", "a=b")),
         ("note=", Condition("note", "$eq", "")),
+        ("'a b'=x", Condition("'a b'", "$eq", "x")),
+        ("'a>=b'.c>=x", Condition("'a>=b'.c", "$gte", "x")),
+        ("a.'b=c'!=x", Condition("a.'b=c'", "$ne", "x")),
+        ("it's=x", Condition("it's", "$eq", "x")),
         ("número=5º", Condition("número", "$eq", "5º")),
         ("n=" + "1" * 5_000, Condition("n", "$eq", "1" * 5_000)),
         ("n=" + "[" * 100_000, Condition("n", "$eq", "[" * 100_000)),
@@ -286,6 +185,25 @@ def test_a_typed_number_stands_for_the_number_and_for_the_text(
     assert read(text) == (as_text if number is None else Some((Condition(field, operator, number), as_text)))
 
 
+@pytest.mark.parametrize(
+    ("held", "passes"),
+    [
+        ("contratos", True),
+        (["férias", "contratos"], True),
+        (["rh"], False),
+        (5, False),
+        (None, False),
+    ],
+)
+def test_a_typed_part_of_a_text_is_looked_for_in_lists_of_texts_too(held: object, passes: bool) -> None:
+    assert matches(read("topic~contr"), {"topic": held}) is passes
+
+
+def test_a_typed_filter_that_is_wrong_is_told_as_it_was_typed() -> None:
+    with pytest.raises(QueryError, match=r"^where: unknown name '@pages'"):
+        read("@pages=2")
+
+
 def test_a_typed_number_is_refused_both_ways() -> None:
     assert read("year!=2020") == Every((Condition("year", "$ne", 2020), Condition("year", "$ne", "2020")))
 
@@ -311,8 +229,10 @@ def test_a_filter_may_be_typed_as_json() -> None:
         "year>true",
         "@lang=pt",
         "$and=1",
+        "'a=1",
+        "'a' b=1",
     ],
-    ids=range(14),
+    ids=range(16),
 )
 def test_what_cannot_be_read_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(QueryError) as caught:
@@ -336,12 +256,28 @@ def test_a_filter_may_be_given_parsed() -> None:
 
 
 @pytest.mark.parametrize(
+    "raw",
+    [
+        {"x": {"$any": {"$not": {"$gt": 1}}}},
+        {"x": {"$any": {"$not": {"y": 1}}}},
+        {"x": {"$any": {"$gt": 1, "$lt": 3}}},
+        {"x": {"$any": {"y": 1, "$or": [{"z": {"$any": {"$eq": 2}}}]}}},
+    ],
+)
+def test_the_parsed_form_is_read_as_it_is(raw: dict[str, Any]) -> None:
+    assert accept(parse(raw)) == parse(raw)
+
+
+@pytest.mark.parametrize(
     "where",
     [
         Condition("x", "$foo", 1),
         Condition("x", "$gt", None),
         Condition("", "$eq", 1),
         Condition("x", "$in", "ab"),
+        Condition("x", "$any", Condition("@id", "$eq", 1)),
+        Condition("x", "$any", Condition("y", "$foo", 1)),
+        Condition("x", "$all", Condition("y", "$eq", 1)),
         Every((Condition("x", "$eq", float("nan")),)),
         Not(5),  # type: ignore[arg-type]
         [],
@@ -351,10 +287,3 @@ def test_a_filter_may_be_given_parsed() -> None:
 def test_a_parsed_filter_is_held_to_the_same_rules(where: Any) -> None:
     with pytest.raises(QueryError):
         accept(where)
-
-
-@pytest.mark.parametrize("operand", [[1, "a", None, True], [[1], "a"], []])
-@pytest.mark.parametrize("value", [1, True, 1.0, "a", None, [1], [[1]], ["a", 2], {"k": 1}, [{"k": 1}], 7])
-def test_a_list_that_is_looked_up_answers_as_one_that_is_searched(operand: list[Any], value: Any) -> None:
-    for operator in ("$in", "$nin"):
-        assert decider(operator, operand)(value) is holds(operator, operand, value)

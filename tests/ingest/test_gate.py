@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import enum
 import unicodedata
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from estante.ingest.chunkers.headings import HeadingsChunker
@@ -121,11 +124,38 @@ def test_metadata_are_plain_json_in_canonical_spelling() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [float("nan"), float("inf"), b"x", datetime.date(2024, 1, 1), {1, 2}, {1: "x"}, {None: 1}, object(), 1j],
+    [float("nan"), float("inf"), np.float64("nan"), b"x", {1, 2}, {1: "x"}, {None: 1}, object(), 1j, Fraction(1, 3)],
 )
 def test_metadata_that_json_cannot_hold_are_refused_with_the_key(value: object) -> None:
     with pytest.raises(SettingsError, match="prazo"):
         let_in("texto", metadata={"lista": [{"prazo": value}]})
+
+
+def test_dates_and_numbers_of_other_types_are_kept_as_json_says_them() -> None:
+    class Kind(str, enum.Enum):  # noqa: UP042 - its text is not its value
+        LAW = "lei"
+
+    class Level(enum.IntEnum):
+        LOW = 1
+
+    given = {
+        "dia": datetime.date(2024, 3, 5),
+        "hora": datetime.datetime(2024, 3, 5, 9, 30, tzinfo=datetime.UTC),
+        "lista": [np.int64(3), np.float32(0.5), Fraction(1, 2), datetime.time(9, 30)],
+        "tipo": Kind.LAW,
+        "nível": Level.LOW,
+    }
+
+    kept = dict(let_in("texto", metadata=given).metadata)
+
+    assert kept == {
+        "dia": "2024-03-05",
+        "hora": "2024-03-05T09:30:00+00:00",
+        "lista": [3, 0.5, 0.5, "09:30:00"],
+        "tipo": "lei",
+        "nível": 1,
+    }
+    assert (type(kept["tipo"]), type(kept["nível"])) == (str, int)
 
 
 def test_metadata_are_nested_only_so_deep() -> None:

@@ -12,7 +12,7 @@ import pytest
 from estante.index.filters import parse
 from estante.index.storing import STORES
 from estante.model.access import ANYONE
-from estante.model.content import Document, Span
+from estante.model.content import Document, Mark, Span
 from estante.model.errors import ContractBroken, Denied, NameTaken, NotFound, QueryError, StaleShelf
 from estante.model.ports import Deposit, Entry, Found, Space, Store, View, Word
 from estante.security import principals
@@ -486,3 +486,75 @@ def test_another_space_or_analyzer_is_stale_and_says_what_differs(store: Store) 
 def test_closing_twice_is_allowed(store: Store) -> None:
     store.close()
     store.close()
+
+
+# --- filters of passages -------------------------------------------------------------------------------------------
+
+
+def headed(store: Store, key: str, *, year: int = 2024) -> None:
+    """A document of three passages under two headings, one word in each."""
+    marks = (
+        Mark("heading", 0, 1, "A", 1),
+        Mark("page", 0, 2, "1"),
+        Mark("heading", 2, 3, "B", 1),
+        Mark("page", 2, 4, "2"),
+    )
+    one = document(key, "abcd", marks=marks, metadata={"year": year})
+    put(store, one, {"x": 1}, {"x": 1}, {"x": 1})
+
+
+def places(view: View, where: dict[str, object]) -> list[tuple[str, int]]:
+    found = view.lexical([Word(("x",))], 50, OWNER, parse(where)).found
+    near = view.nearest(vector(1), 50, OWNER, parse(where))
+    assert sorted(view.tie(one.ref) for one in near) == sorted(view.tie(one.ref) for one in found)
+    return sorted(view.tie(one.ref) for one in found)
+
+
+def test_a_filter_may_ask_for_passages_of_documents(store: Store) -> None:
+    headed(store, "a")
+    headed(store, "b", year=2020)
+
+    with store.view() as view:
+        assert places(view, {"@heading": "B"}) == [("a", 2), ("b", 2)]
+        assert places(view, {"@page": 1, "year": 2020}) == [("b", 0), ("b", 1)]
+        assert places(view, {"$or": [{"@page": 2}, {"year": 2020}]}) == [("a", 2), ("b", 0), ("b", 1), ("b", 2)]
+        assert places(view, {"$not": {"@locator": "page 1"}}) == [("a", 2), ("b", 2)]
+        assert places(view, {"@line": {"$exists": True}}) == []
+        where = parse({"@page": 2, "year": {"$gt": 2020}})
+        assert [one.document_id for one in view.listings(OWNER, where)] == ["a"]
+        assert (view.holdings(OWNER, where).documents, view.holdings(OWNER, where).chunks) == (1, 1)
+        assert [view.tie(ref) for ref in view.scan(None, 9, OWNER, where)] == [("a", 2)]
+        assert view.locate([("a", 1), ("a", 2)], OWNER, where) == [None, view.scan(None, 1, OWNER, where)[0]]
+        assert view.preceding(["a", "b"], OWNER, where) == [0, 1]
+        assert [one.document_id for one in view.listings(OWNER, parse({"@page": 3}))] == []
+        assert places(view, {"@heading": "B", "@id": {"$ne": "a"}}) == [("b", 2)]
+    with store.view() as view:
+        assert view.nearest(vector(1), 5, FINANCE, parse({"@heading": "B"})) == ()
+
+
+def test_a_filter_of_passages_is_of_the_state_of_its_view(store: Store) -> None:
+    for key in ("a", "b", *(f"z{number}" for number in range(20))):
+        headed(store, key, year=2024 if key in ("a", "b") else 1)
+    store.compact()  # One of them must die in a segment that lives on, for it holds many.
+    seen: list[list[tuple[str, int]]] = []
+
+    def change() -> None:
+        store.drop([("", "a")])
+        headed(store, "c")
+        with store.view() as after:
+            seen.append(places(after, {"@heading": "B", "year": {"$gt": 1}}))
+        store.amend("b", {"year": 1999})
+        with store.view() as after:
+            seen.append(places(after, {"@heading": "B", "year": 1999}))
+
+    with store.view() as before:
+        writer = threading.Thread(target=change)
+        writer.start()
+        writer.join()
+
+        assert places(before, {"@heading": "B", "year": {"$gt": 1}}) == [("a", 2), ("b", 2)]
+        assert places(before, {"@page": 2, "year": 2024}) == [("a", 2), ("b", 2)]
+    assert seen == [[("b", 2), ("c", 2)], [("b", 2)]]
+    store.compact()
+    with store.view() as view:
+        assert places(view, {"@page": 2, "year": {"$gt": 1}}) == [("b", 2), ("c", 2)]

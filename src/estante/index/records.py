@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from estante.index.conditions import record
 from estante.index.notes import Broken, reserve, row_crc
 from estante.model import wire
 from estante.model.access import Scope
@@ -358,7 +359,7 @@ class DocumentRow:
         """Its metadata with its own attributes, as filters see it."""
         id_, uri, source, _, title, language, media_type = self._fields[:7]
         own = {"@id": id_, "@uri": uri, "@source": source, "@title": title, "@language": language}
-        return {**self.metadata(), **own, "@media_type": media_type, "@added": self._fields[13]}
+        return record(self.metadata(), {**own, "@media_type": media_type, "@added": self._fields[13]})
 
     def document(self, connection: sqlite3.Connection, scope: Scope, broken: Broken) -> Document:
         """The document whole."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -13,14 +14,16 @@ from numpy.typing import NDArray
 
 from estante.index import dense, manifest, order, records, typos
 from estante.index.boundary import bounds, missing
-from estante.index.columns import Columns
+from estante.index.columns import Columns, combined
+from estante.index.conditions import PASSAGES, conditions, of_passages
 from estante.index.notes import Broken, noted
+from estante.index.passages import Passages
 from estante.index.ranking import best, ordered
 from estante.index.records import DocumentRow
 from estante.index.scoring import Weighed, demanded, holding
 from estante.index.states import Part, Readable, State
 from estante.model.access import Grant, Scope
-from estante.model.asking import Where
+from estante.model.asking import Condition, Where
 from estante.model.content import Chunk, Document, Span
 from estante.model.errors import CorruptShelf, EstanteError
 from estante.model.ports import (
@@ -49,8 +52,11 @@ class Holder(Protocol):
 
     path: Path
 
-    def columns(self, connection: sqlite3.Connection, state: State) -> Columns:
-        """The metadata columns of a state."""
+    def columns(self, connection: sqlite3.Connection, state: State, fields: Collection[str]) -> Columns:
+        """The columns of a state with these fields of documents."""
+
+    def passages(self, connection: sqlite3.Connection, state: State, fields: Collection[str]) -> list[Passages]:
+        """The columns of a state, part by part, with these fields of passages."""
 
     def broken(self, what: str) -> CorruptShelf:
         """The error for a catalog that is not what was written."""
@@ -65,6 +71,7 @@ class EmbeddedView:
         self._state = state
         self._weighed: tuple[tuple[Grant, tuple[Word, ...], Weights], Weighed] | None = None
         self._asker: tuple[Grant, Readable] | None = None
+        self._told: tuple[Where | None, str] | None = None
         self._near: dict[int, tuple[Quantised, NDArray[np.float64]]] = {}
 
     def statistics(self) -> Statistics:
@@ -98,8 +105,7 @@ class EmbeddedView:
         """For each part, which rows count: alive, covered by the grant, passing the filter. None: all of them."""
         if where is None and self._asker is not None and self._asker[0] is grant:
             return self._asker[1].masks
-        # The filter's text is the key: to a dict, the conditions x = 1 and x = true would be one.
-        key = (grant, repr(where))
+        key = (grant, self._text(where))
         masks = self._state.masks.get(key)
         if masks is None:
             masks = [self._mask(at, part, grant, where) for at, part in enumerate(self._state.parts)]
@@ -107,6 +113,13 @@ class EmbeddedView:
                 self._state.masks.clear()
             self._state.masks[key] = masks
         return masks
+
+    def _text(self, where: Where | None) -> str:
+        """The filter as a key: to a dict, the conditions x = 1 and x = true would be one."""
+        # One search asks with one filter, several times, and it may be long.
+        if self._told is None or self._told[0] is not where:
+            self._told = where, hashlib.sha256(repr(where).encode("utf-8", "surrogatepass")).hexdigest()
+        return self._told[1]
 
     def _readable(self, grant: Grant) -> Readable:
         # One search asks with one grant, several times; to hash it takes longer than to look whether it is the same.
@@ -126,10 +139,20 @@ class EmbeddedView:
         return found
 
     def _mask(self, at: int, part: Part, grant: Grant, where: Where | None) -> NDArray[np.bool_] | None:
-        mask = self._documents(at, part, grant, where)
-        return None if mask is None else mask[part.segment.document]
+        if where is None or not of_passages(where):
+            mask = self._documents(at, part, grant, where)
+            return None if mask is None else mask[part.segment.document]
+        seen = self._mask(at, part, grant, None)
+        passed = self._rows(at, part, where)
+        return passed if seen is None else passed & seen
 
     def _documents(self, at: int, part: Part, grant: Grant, where: Where | None) -> NDArray[np.bool_] | None:
+        """Which documents count: alive, covered, and they or one of their passages pass the filter."""
+        if where is not None and of_passages(where):
+            rows = self._masks(grant, where)[at]
+            passed = np.zeros(len(part.segment.keys), bool)
+            passed[part.segment.document if rows is None else part.segment.document[rows]] = True
+            return passed
         mask = part.live_documents
         scopes = self._state.scopes
         if not all(grant.covers(scope) for scope in scopes.values()):
@@ -137,11 +160,35 @@ class EmbeddedView:
             seen = np.isin(part.segment.array("scopes"), np.array(covered, np.int64))
             mask = seen if mask is None else mask & seen
         if where is not None:
-            columns = self._store.columns(self._connection, self._state)
-            decided, places = columns.decide(where), self._state.places[at]
-            passed = (decided[places] if len(decided) else np.zeros(len(places), bool)) & (places >= 0)
-            mask = passed if mask is None else mask & passed
+            columns = self._columns(where)
+            passed = self._placed(columns.decide(where), at)
+            if not passed.all():
+                mask = passed if mask is None else mask & passed
         return mask
+
+    def _columns(self, where: Where) -> Columns:
+        fields = dict.fromkeys(one.field for one in conditions(where) if one.field not in PASSAGES)
+        return self._store.columns(self._connection, self._state, fields)
+
+    def _placed(self, decided: NDArray[np.bool_], at: int) -> NDArray[np.bool_]:
+        """What is decided by position, for each document of a part; the dead have none."""
+        places = self._state.places[at]
+        passed: NDArray[np.bool_] = (decided[places] if len(decided) else np.zeros(len(places), bool)) & (places >= 0)
+        return passed
+
+    def _rows(self, at: int, part: Part, where: Where) -> NDArray[np.bool_]:
+        """Whether each row of a part passes a filter that asks for passages."""
+        columns = self._columns(where)
+        fields = dict.fromkeys(one.field for one in conditions(where) if one.field in PASSAGES)
+        passages = self._store.passages(self._connection, self._state, fields)[at]
+
+        def leaf(one: Condition) -> NDArray[np.bool_]:
+            if one.field in PASSAGES:
+                return passages.decide(one)
+            passed: NDArray[np.bool_] = self._placed(columns.condition(one), at)[part.segment.document]
+            return passed
+
+        return combined(where, part.segment.rows, leaf)
 
     # --- the legs ------------------------------------------------------------------------------------------------
 
@@ -298,7 +345,7 @@ class EmbeddedView:
 
     def holdings(self, grant: Grant, where: Where | None) -> Holdings:
         """Counts and mark of what the grant covers and the filter lets through."""
-        key = (grant, repr(where))
+        key = (grant, self._text(where))
         if key not in self._state.holdings:
             seen = [self._documents(at, part, grant, where) for at, part in enumerate(self._state.parts)]
             found = order.holdings(self._connection, self._state.parts, seen, self._masks(grant, where))
@@ -335,13 +382,17 @@ class EmbeddedView:
             return start, end, ""
         return start, end, records.read_text(self._connection, row.number, start, end, self._store.broken)
 
+    def _numbers(self, grant: Grant, where: Where) -> set[int]:
+        """The catalog's numbers of the documents that pass."""
+        passed: set[int] = set()
+        for at, part in enumerate(self._state.parts):
+            mask = self._documents(at, part, grant, where)
+            passed.update((part.segment.keys if mask is None else part.segment.keys[mask]).tolist())
+        return passed
+
     def listings(self, grant: Grant, where: Where | None) -> Iterator[Listing]:
         """The documents that the grant covers, by id."""
-        allowed: set[int] | None = None
-        if where is not None:
-            columns = self._store.columns(self._connection, self._state)
-            decided = columns.decide(where)
-            allowed = {number for number, at in columns.positions.items() if decided[at]}
+        allowed = None if where is None else self._numbers(grant, where)
         query = f"SELECT {DocumentRow.COLUMNS} FROM documents ORDER BY id"
         count, last = 0, ""
         for fields in self._connection.execute(query):

@@ -6,7 +6,9 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, time
 from functools import partial
+from numbers import Integral, Real
 from typing import Any, Final
 
 from estante.ingest.language import language_of
@@ -145,25 +147,35 @@ def _json(value: object, name: str, hide: Callable[[str], str], depth: int) -> o
     """The value as plain JSON in canonical spelling; ``name`` is its path, for the error."""
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, int):
-        if not -MAX_WHOLE <= value <= MAX_WHOLE:
-            raise SettingsError(f"{name[:200]} is a number of more than 4,000 digits", hint="Write it as a text.")
-        return value
     if isinstance(value, str):
-        return hide(canonical(value))
-    if isinstance(value, float) and math.isfinite(value):
-        return value
+        return hide(canonical(str.__str__(value)))
+    if isinstance(value, date | time):
+        return value.isoformat()
+    number = _number(value)
+    if number is not None:
+        if isinstance(number, int) and not -MAX_WHOLE <= number <= MAX_WHOLE:
+            raise SettingsError(f"{name[:200]} is a number of more than 4,000 digits", hint="Write it as a text.")
+        return number
     if depth > MAX_DEPTH:
         raise SettingsError(f"{name[:80]} is nested deeper than {MAX_DEPTH}", hint="Flatten the metadata.")
     if isinstance(value, (list, tuple)):
         return [_json(item, f"{name}[{n}]", hide, depth + 1) for n, item in enumerate(value)]
     if isinstance(value, Mapping):
         return _mapping(value, name, hide, depth)
-    what = f"the number {value}" if isinstance(value, float) else f"a {type(value).__name__}"
+    what = f"the number {value}" if isinstance(value, Real) else f"a {type(value).__name__}"
     raise SettingsError(
         f"{scrub(name[:200])[0]} is {what}, which JSON cannot hold",
-        hint="Use texts, finite numbers, true, false, null, and lists and mappings of these; write dates as texts.",
+        hint="Use texts, finite numbers, true, false, null, dates, and lists and mappings of these.",
     )
+
+
+def _number(value: object) -> int | float | None:
+    """A number of any type as the whole number or the finite float that is exactly it; None when there is none."""
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real) and math.isfinite(value) and float(value) == value:
+        return float(value)
+    return None
 
 
 def _key(key: object, name: str, hide: Callable[[str], str]) -> str:

@@ -68,6 +68,11 @@ class Binding:
             refuse_mode(self.mode)
             self.grant("any")
             self.condition()
+        try:
+            dumps(dict(self.where))
+        except (TypeError, ValueError) as error:
+            told = "where holds what JSON does not know; write dates as texts"
+            raise ConnectorRegistrationError(told) from error
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Binding:

@@ -212,6 +212,7 @@ def test_a_field_that_no_document_has_is_told_with_the_nearest_that_there_are() 
         "no document has a field 'a'; there are none"
     ]
     assert missing_fields(where_of(["a=1"]), []) == []
+    assert missing_fields(where_of(["'a.b'=1", "'@x'=1", "@heading=A"]), [{"a.b": 1}, {"@x": 1}]) == []
 
 
 def test_of_many_fields_the_nearest_eight_are_told() -> None:

@@ -10,20 +10,22 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from estante.index import catalog, manifest, records, segments
+from estante.index import catalog, manifest, passages, records, segments
 from estante.index.boundary import refuse_foreign, refuse_stale, space_to_text, taken, unwritable
 from estante.index.catalog import Catalog
 from estante.index.columns import Columns
 from estante.index.lock import WriterLock
 from estante.index.manifest import SegmentRow
 from estante.index.notes import generation, note, notes, reserve
+from estante.index.passages import Passages
 from estante.index.records import Place
 from estante.index.states import Part, State
 from estante.index.views import EmbeddedView, find
@@ -59,6 +61,7 @@ class EmbeddedStore:
         self._state: State | None = None
         self._open: dict[str, segments.Segment] = {}
         self._columns: Columns | None = None
+        self._passages: WeakKeyDictionary[segments.Segment, Passages] = WeakKeyDictionary()
         self._written = 0
         self._expected: dict[str, str] = {}
         try:
@@ -176,22 +179,35 @@ class EmbeddedStore:
             found = self._open[row.name] = segments.Segment(path, row.size, row.footer)
         return found
 
-    def columns(self, connection: sqlite3.Connection, state: State) -> Columns:
-        """The metadata columns of a state: those of an earlier one with what has changed since."""
+    def columns(self, connection: sqlite3.Connection, state: State, fields: Collection[str]) -> Columns:
+        """The columns of a state with these fields: those of an earlier one with what has changed since."""
         with self._guard:
-            if state.columns is None:
-                base = self._columns
-                crowded = base is not None and len(base.positions) > 2 * state.tally[0] + 1_000
-                if base is None or crowded or base.version > state.generation:
+            if state.columns is None or not state.columns.fields.issuperset(fields):
+                base = state.columns or self._columns
+                if base is None or base.version > state.generation or _crowded(base, state):
                     base = Columns()
-                columns = base.fork(state.generation)
-                for row in records.every(connection, base.version, self.broken):
-                    columns.put(row.number, row.record())
+                # What is new to the columns is read of all documents, else of those that have changed.
+                since = base.version if base.fields.issuperset(fields) else -1
+                changed = records.every(connection, since, self.broken)
+                columns = base.fork(state.generation, fields, ((row.number, row.record()) for row in changed))
                 places = [part.places(columns) for part in state.parts]
                 if any((part.living(at) < 0).any() for part, at in zip(state.parts, places, strict=True)):
                     raise self.broken("the record of a document is missing")
                 state.columns, state.places, self._columns = columns, places, columns
             return state.columns
+
+    def passages(self, connection: sqlite3.Connection, state: State, fields: Collection[str]) -> list[Passages]:
+        """The columns of the passages of each part with these fields, read once in the life of a segment."""
+        with self._guard:
+            held = [self._passages.get(part.segment) for part in state.parts]
+            pairs = zip(state.parts, held, strict=True)
+            lacking = [part for part, one in pairs if one is None or not one.serves(part, fields)]
+            if lacking:
+                found = passages.read(connection, lacking, fields, self.broken)
+                for part, one in zip(lacking, found, strict=True):
+                    before = self._passages.get(part.segment)
+                    self._passages[part.segment] = one if before is None else before.beside(one)
+            return [self._passages[part.segment] for part in state.parts]
 
     def broken(self, what: str) -> CorruptShelf:
         """The error for a catalog that is not what was written."""
@@ -407,3 +423,8 @@ class EmbeddedStore:
             self._state = None
             self._open = {}  # A view that is still being read keeps its segments until it ends.
         self._catalog.close()
+
+
+def _crowded(columns: Columns, state: State) -> bool:
+    """Whether most of what columns remember is of documents and values that are gone."""
+    return max(len(columns.positions), columns.distinct) > 2 * state.tally[0] + 1_000

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from estante.index import filters, lexical, typos
+from estante.index import lexical, typos
 from estante.index.boundary import bounds, missing, refuse_foreign, refuse_stale, space_to_text, taken
+from estante.index.conditions import of_passages, passage, prepared, record
 from estante.model import wire
 from estante.model.access import Grant
 from estante.model.asking import Where
@@ -48,7 +49,7 @@ class _Held:
     def record(self) -> dict[str, object]:
         one = self.document
         own = {"@id": one.id, "@uri": one.uri, "@source": one.source, "@title": one.title, "@language": one.language}
-        return {**one.metadata, **own, "@media_type": one.media_type, "@added": self.deposit.added}
+        return record(one.metadata, {**own, "@media_type": one.media_type, "@added": self.deposit.added})
 
 
 _State = tuple[dict[str, _Held], dict[tuple[str, str], Deposit], dict[str, str]]
@@ -212,16 +213,26 @@ class MemoryView:
         return tuple(sorted({document.language for document in readable}))
 
     def _allowed(self, grant: Grant, where: Where | None) -> set[str]:
-        return {
-            key
-            for key, held in self._documents.items()
-            if grant.covers(held.document.scope) and filters.matches(where, held.record())
-        }
+        """The documents that the grant covers and the filter lets through: as a whole, or one of their passages."""
+        covered = {key: held for key, held in self._documents.items() if grant.covers(held.document.scope)}
+        if of_passages(where):
+            return {self._rows[ref].chunk.document_id for ref in self._passing(grant, where)}
+        passes = prepared(where)
+        return {key for key, held in covered.items() if passes(held.record())}
+
+    def _passing(self, grant: Grant, where: Where | None) -> set[int]:
+        """The rows that the grant covers and the filter lets through."""
+        if not of_passages(where):
+            allowed = self._allowed(grant, where)
+            return {ref for ref, row in enumerate(self._rows) if row.chunk.document_id in allowed}
+        covered = {key: held for key, held in self._documents.items() if grant.covers(held.document.scope)}
+        told, passes = {key: held.record() for key, held in covered.items()}, prepared(where)
+        chunks = ((ref, row.chunk) for ref, row in enumerate(self._rows) if row.chunk.document_id in told)
+        return {ref for ref, chunk in chunks if passes(told[chunk.document_id] | passage(chunk.trail, chunk.locator))}
 
     def _readable(self, grant: Grant) -> list[int]:
         """Counts are of what the grant covers alone: the hidden must not show in scores."""
-        allowed = self._allowed(grant, None)
-        return [ref for ref, row in enumerate(self._rows) if row.chunk.document_id in allowed]
+        return sorted(self._passing(grant, None))
 
     def _counts(self, group: lexical.Group) -> dict[int, lexical.Counts]:
         """How often each row holds the terms of a group, by field."""
@@ -306,9 +317,8 @@ class MemoryView:
         weights: Weights = WEIGHTS,
     ) -> Lexical:
         """The k best chunks by BM25."""
-        allowed = self._allowed(grant, where)
         scores, shares, held = self._scores(words, grant, weights)
-        may = {ref for ref in scores if self._rows[ref].chunk.document_id in allowed}
+        may = scores.keys() & self._passing(grant, where)
         met = [ref for ref in may if self._meets(ref, demands)]
         found = [Found(ref, scores[ref]) for ref in sorted(met, key=lambda ref: (-scores[ref], self.tie(ref)))]
         coverage = min(1.0, max((shares[ref] for ref in met), default=0.0))
@@ -347,8 +357,7 @@ class MemoryView:
         """The k chunks with the greatest cosine."""
         if not vector.scale:
             return ()
-        allowed = self._allowed(grant, where)
-        rows = ((ref, row) for ref, row in enumerate(self._rows) if row.chunk.document_id in allowed)
+        rows = ((ref, self._rows[ref]) for ref in sorted(self._passing(grant, where)))
         refs = [ref for ref, row in rows if row.vector.scale and self._meets(ref, demands)]
         scores = zip(refs, self._cosines(vector, refs), strict=True)
         found = [Found(ref, score) for ref, score in scores]
@@ -386,25 +395,22 @@ class MemoryView:
             (one.record(), one.document.text, one.deposit.added, [entry.chunk.span for entry in one.entries])
             for one in held
         ]
-        chunks = sum(len(one.entries) for one in held)
-        return Holdings(len(held), chunks, hashlib.sha256(repr(told).encode()).hexdigest()[:32])
+        mark = hashlib.sha256(repr(told).encode()).hexdigest()[:32]
+        return Holdings(len(held), len(self._passing(grant, where)), mark)
 
     def scan(self, after: tuple[str, int] | None, k: int, grant: Grant, where: Where | None) -> list[int]:
         """The first k candidates behind a place."""
-        allowed = self._allowed(grant, where)
-        refs = [ref for ref, row in enumerate(self._rows) if row.chunk.document_id in allowed]
+        refs = sorted(self._passing(grant, where))
         return [ref for ref in refs if after is None or self.tie(ref) > after][:k]
 
     def locate(self, places: Sequence[tuple[str, int]], grant: Grant, where: Where | None) -> list[int | None]:
         """The candidate at each place."""
-        allowed = self._allowed(grant, where)
-        refs = {self.tie(ref): ref for ref, row in enumerate(self._rows) if row.chunk.document_id in allowed}
+        refs = {self.tie(ref): ref for ref in self._passing(grant, where)}
         return [refs.get(place) for place in places]
 
     def preceding(self, document_ids: Sequence[str], grant: Grant, where: Where | None) -> list[int]:
         """How many chunks that may be seen stand in documents before each."""
-        allowed = self._allowed(grant, where)
-        seen = [row.chunk.document_id for row in self._rows if row.chunk.document_id in allowed]
+        seen = [self._rows[ref].chunk.document_id for ref in self._passing(grant, where)]
         return [sum(one < document_id for one in seen) for document_id in document_ids]
 
     def _one(self, document_id: str, grant: Grant) -> _Held:

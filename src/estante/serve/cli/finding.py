@@ -69,12 +69,12 @@ def fields_of(where: Where | None) -> Iterator[str]:
 
 def missing_fields(where: Where | None, records: Sequence[Mapping[str, object]]) -> list[str]:
     """A line for each field of a filter that no document has, with those there are, the nearest first."""
-    from estante.index.filters import lookup
+    from estante.index.conditions import lookup, record
 
-    known = sorted({name for record in records for name in record})
+    known = sorted({name for one in records for name in one})
     told = []
     for name in dict.fromkeys(fields_of(where)):
-        if records and all(lookup(record, name) is None for record in records):
+        if records and all(lookup(record(one, {}), name) is None for one in records):
             near = sorted(known, key=lambda one: -SequenceMatcher(None, name.casefold(), one.casefold()).ratio())
             rest = ", ..." if len(near) > FIELDS else ""
             there = f"there are: {', '.join(map(one_line, near[:FIELDS]))}{rest}" if near else "there are none"

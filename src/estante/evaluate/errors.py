@@ -44,6 +44,4 @@ class MissingLibrary(EvaluationError):
 
 def missing(library: str, error: ImportError) -> MissingLibrary:
     """The error of a library that could not be imported."""
-    return MissingLibrary(
-        f"{library} cannot be imported: {error}", hint='Install it with: pip install "estante[eval]"'
-    )
+    return MissingLibrary(f"{library} cannot be imported: {error}", hint='Install it with: pip install "estante[eval]"')

@@ -39,7 +39,7 @@ class Run:
 
 
 def usual_measures(collection: Collection) -> tuple[Measure, ...]:
-    """What is measured unless something else is asked for: by names where any are judged, by spans where any are gold."""
+    """What is measured unless something else is asked for: by names, by gold spans, or both."""
     judged = any(one.judged for one in collection.questions)
     return (RANKED if judged else ()) + (SPANNED if collection.gold else ())
 

@@ -25,7 +25,7 @@ _TABLE: Final[Mapping[str, tuple[str, str]]] = {
     "speed": ("Speed and memory", "Velocidade e memória"),
     "speed_note": (
         "Measured on one machine at one moment; no part of the quality above, and of no test.",
-        "Medidas em uma máquina, em um momento; não fazem parte da qualidade acima nem de teste algum.",
+        "Medidas em uma máquina e um momento; não fazem parte da qualidade nem de teste algum.",
     ),
     "not_timed": ("not timed", "sem tempos"),
     "per_second": ("questions/s", "perguntas/s"),
@@ -65,8 +65,8 @@ _TABLE: Final[Mapping[str, tuple[str, str]]] = {
     "legend": (
         "▲ and ▼ mark a difference that is significant at {alpha} by the paired randomisation test, with Holm's rule "
         "over all {family} comparisons of this table. Intervals are those of the paired bootstrap, each by itself.",
-        "▲ e ▼ marcam diferença significativa ao nível {alpha} pelo teste pareado de aleatorização, com a regra de Holm "
-        "sobre as {family} comparações desta tabela. Os intervalos são do bootstrap pareado, cada um por si.",
+        "▲ e ▼ marcam diferença significativa ao nível {alpha} pelo teste pareado de aleatorização, com a regra de "
+        "Holm sobre as {family} comparações desta tabela. Os intervalos são do bootstrap pareado, cada um por si.",
     ),
 }
 

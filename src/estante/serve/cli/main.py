@@ -16,7 +16,19 @@ import typer
 from typer.core import TyperCommand
 
 from estante.model.errors import ContractBroken, EstanteError, FullDisk, SettingsError, Unavailable
-from estante.serve.cli import borders, calls, checkup, connecting, datasets, filling, finding, tending, validating
+from estante.serve.cli import (
+    borders,
+    calls,
+    checkup,
+    comparing,
+    connecting,
+    datasets,
+    filling,
+    finding,
+    measuring,
+    tending,
+    validating,
+)
 from estante.serve.cli.output import Output, prepare
 
 PROGRAM: Final = "estante"
@@ -44,6 +56,12 @@ DATASET: Final[tuple[tuple[str, Callable[..., int | None]], ...]] = (
     ("verify", datasets.verify),
     ("show", datasets.show),
     ("diff", datasets.diff),
+)
+EVAL: Final[tuple[tuple[str, Callable[..., int | None]], ...]] = (
+    ("run", measuring.run),
+    ("compare", comparing.compare),
+    ("report", comparing.report),
+    ("gen", measuring.gen),
 )
 
 INTERRUPTED: Final = 130
@@ -133,6 +151,21 @@ def _dataset(
     _help_alone(context)
 
 
+def _eval(
+    context: typer.Context,
+    json: calls.Json = False,
+    quiet: calls.Quiet = False,
+    verbose: calls.Verbose = False,
+    home: calls.Home = None,
+) -> None:
+    """Measures how well a pipeline finds what it should, and compares measurements.
+
+    Example: estante eval run collection --build --out runs/first
+    """
+    _join(context, json=json, quiet=quiet, verbose=verbose, home=home)
+    _help_alone(context)
+
+
 def _join(context: typer.Context, **own: Any) -> None:
     """Joins the options of a group with those before it."""
     before = context.obj or {}
@@ -156,12 +189,14 @@ def build() -> typer.Typer:
     app = typer.Typer(name=PROGRAM, callback=_start, **look)
     config = typer.Typer(name="config", callback=_config, **look)
     dataset = typer.Typer(name="dataset", callback=_dataset, **look)
-    for group, table in ((app, COMMANDS), (config, CONFIG), (dataset, DATASET)):
+    evaluation = typer.Typer(name="eval", callback=_eval, **look)
+    for group, table in ((app, COMMANDS), (config, CONFIG), (dataset, DATASET), (evaluation, EVAL)):
         for name, function in table:
             made = group.command(name, cls=_Command, context_settings=look["context_settings"])
             made(calls.command(function))
     app.add_typer(config)
     app.add_typer(dataset)
+    app.add_typer(evaluation)
     return app
 
 
@@ -233,7 +268,7 @@ def _known(error: BaseException) -> tuple[EstanteError, int]:
     if isinstance(error, OSError) and error.strerror:
         told = _of_the_system(error)
         return told, told.exit_code
-    broken = borders.contract_error(error)
+    broken = borders.contract_error(error) or borders.evaluation_error(error)
     if broken is not None:
         return broken, broken.exit_code
     kind = type(error).__name__

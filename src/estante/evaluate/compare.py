@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
@@ -48,6 +48,14 @@ class Difference:
         return {**told, "p_holm": self.p, "p_bootstrap_holm": self.p_bootstrap, "significant": self.significant}
 
 
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something to be known of what was compared: the key of its words, and what fills them."""
+
+    key: str
+    values: Mapping[str, Any]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """What was compared, with what must be known of it."""
@@ -56,7 +64,7 @@ class Comparison:
     names: tuple[str, ...]
     questions: tuple[str, ...]
     differences: tuple[Difference, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Remark, ...]
     trial: Trial
 
 
@@ -168,43 +176,35 @@ def _common_questions(runs: Sequence[Results]) -> list[str]:
     return found
 
 
-def _warnings(runs: Sequence[Results], names: Sequence[str], compared: int) -> Iterator[str]:
+def _warnings(runs: Sequence[Results], names: Sequence[str], compared: int) -> Iterator[Remark]:
     """What may make a difference other than the pipeline: another corpus, other questions, errors."""
     for name, run in zip(names, runs, strict=True):
         if other := len(run.rows) - compared:
-            yield f"{name}: {other:,} of {len(run.rows):,} questions are left out, because another run lacks them"
+            yield Remark("left_out", {"run": name, "count": other, "all": len(run.rows)})
         if run.errors:
-            yield f"{name}: the pipeline failed at {run.errors:,} questions, which count 0"
+            yield Remark("run_errors", {"run": name, "count": run.errors})
         if absent := run.counts["judged_absent"]:
-            yield f"{name}: {absent:,} names judged relevant are not in the corpus and cannot be found"
+            yield Remark("run_absent", {"run": name, "count": absent})
     for name, run in zip(names[1:], runs[1:], strict=True):
-        for what in _otherwise(runs[0], run):
-            yield f"{name}: {what} than that of {names[0]}"
+        yield from _otherwise(names[0], runs[0], name, run)
 
 
-def _otherwise(first: Results, second: Results) -> list[str]:
+def _otherwise(first: str, mine: Results, second: str, theirs: Results) -> Iterator[Remark]:
     """What of the second run is another than of the first."""
-    found = []
-    pairs = (
-        (
-            "the corpus of the pipeline is another",
-            first.pipeline.get("fingerprint"),
-            second.pipeline.get("fingerprint"),
-        ),
-        ("the corpus of the collection is another", *_marks(first, second, "corpus_sha256")),
-        ("the wording of the questions is another", *_marks(first, second, "questions_sha256")),
-    )
-    same_questions = {row.id for row in first.rows} == {row.id for row in second.rows}
-    for what, one, other in pairs:
-        if one is not None and other is not None and one != other and ("wording" not in what or same_questions):
-            found.append(what)
-    found += [
-        f"{name} is {second.settings.get(name)}, which is another"
-        for name in ("top_k", "by")
-        if first.settings.get(name) != second.settings.get(name)
-    ]
-    return found
+    about = {"run": second, "first": first}
+    if _other(mine.pipeline.get("fingerprint"), theirs.pipeline.get("fingerprint")):
+        yield Remark("other_pipeline_corpus", about)
+    if _other(mine.collection.get("corpus_sha256"), theirs.collection.get("corpus_sha256")):
+        yield Remark("other_corpus", about)
+    same = {row.id for row in mine.rows} == {row.id for row in theirs.rows}
+    if same and _other(mine.collection.get("questions_sha256"), theirs.collection.get("questions_sha256")):
+        yield Remark("other_wording", about)
+    for name in ("top_k", "by"):
+        one, other = mine.settings.get(name), theirs.settings.get(name)
+        if one != other:
+            yield Remark("other_setting", {**about, "name": name, "value": other, "other": one})
 
 
-def _marks(first: Results, second: Results, name: str) -> tuple[Any, Any]:
-    return first.collection.get(name), second.collection.get(name)
+def _other(mine: object, theirs: object) -> bool:
+    """Whether both are known and not the same."""
+    return mine is not None and theirs is not None and mine != theirs

@@ -69,7 +69,7 @@ def files_of(run: Run) -> dict[str, str]:
     judged = {one.id: one.judged for one in run.questions}
     files = {
         QUESTIONS: _jsonl(_question_told(one) for one in run.questions),
-        HITS: _jsonl(_asked_told(one) for one in run.asked),
+        HITS: _jsonl(_asked_told(one, run.results.settings.get("by")) for one in run.asked),
         RUN: trec.run_text(run.rankings(), run.results.name),
         QRELS: trec.qrels_text(judged),
     }
@@ -87,14 +87,16 @@ def _question_told(one: Question) -> dict[str, Any]:
     return {"id": one.id, "text": one.text, "judged": dict(one.judged), "gold": spans_told(one.gold)}
 
 
-def _asked_told(one: Asked) -> dict[str, Any]:
-    return {"id": one.question, "error": one.error, "hits": [_hit_told(hit) for hit in one.hits]}
+def _asked_told(one: Asked, by: object) -> dict[str, Any]:
+    return {"id": one.question, "error": one.error, "hits": [_hit_told(hit, by) for hit in one.hits]}
 
 
-def _hit_told(hit: Found) -> dict[str, Any]:
+def _hit_told(hit: Found, by: object) -> dict[str, Any]:
+    """A hit without what it does not say; where names are documents, the document is not said twice."""
     at = None if hit.span is None else [hit.span.document, hit.span.start, hit.span.end]
-    told = {"name": hit.name, "chunk": hit.chunk, "document": hit.document, "score": hit.score, "at": at}
-    return {**told, "length": hit.length}
+    document = None if by == "document" else hit.document
+    told = {"name": hit.name, "chunk": hit.chunk, "document": document, "score": hit.score, "at": at}
+    return {key: value for key, value in {**told, "length": hit.length or None}.items() if value is not None}
 
 
 def _jsonl(rows: Any) -> str:
@@ -134,7 +136,8 @@ def read(folder: Path) -> Run:
             raise UnreadableFile(f"{folder / name} is not as it was written", hint=_AGAIN)
     try:
         questions = tuple(_question(row) for _, row in rows_of(folder / QUESTIONS))
-        asked = tuple(_asked(row) for _, row in rows_of(folder / HITS))
+        by = results.settings.get("by")
+        asked = tuple(_asked(row, by) for _, row in rows_of(folder / HITS))
         _refuse_false(path, results, questions, asked)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, EvaluationError):
@@ -144,6 +147,13 @@ def read(folder: Path) -> Run:
 
 
 _AGAIN: Final = "Get an unchanged copy of it, or measure again."
+
+
+def texts_of(folder: Path) -> dict[str, str]:
+    """The text of each question of a run that was read before; empty for a manifest that stands alone."""
+    if not folder.is_dir():
+        return {}
+    return {row["id"]: row["text"] for _, row in rows_of(folder / QUESTIONS)}
 
 
 def _manifest(path: Path) -> dict[str, Any]:
@@ -181,19 +191,20 @@ def _question(row: Mapping[str, Any]) -> Question:
     return Question(id=row["id"], text=row["text"], judged=dict(row["judged"]), gold=gold)
 
 
-def _asked(row: Mapping[str, Any]) -> Asked:
-    hits = tuple(
-        Found(
-            name=one["name"],
-            chunk=one["chunk"],
-            document=one["document"],
-            score=one["score"],
-            span=None if one["at"] is None else TextSpan(*one["at"]),
-            length=one["length"],
-        )
-        for one in row["hits"]
+def _asked(row: Mapping[str, Any], by: object) -> Asked:
+    return Asked(question=row["id"], hits=tuple(_hit(one, by) for one in row["hits"]), error=row["error"])
+
+
+def _hit(told: Mapping[str, Any], by: object) -> Found:
+    at = told.get("at")
+    return Found(
+        name=told.get("name"),
+        chunk=told.get("chunk"),
+        document=told.get("name" if by == "document" else "document"),
+        score=told.get("score"),
+        span=None if at is None else TextSpan(*at),
+        length=told.get("length", 0),
     )
-    return Asked(question=row["id"], hits=hits, error=row["error"])
 
 
 def _refuse_false(path: Path, results: Results, questions: tuple[Question, ...], asked: tuple[Asked, ...]) -> None:

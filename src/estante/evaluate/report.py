@@ -29,6 +29,7 @@ div.wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: 0.6rem 0; }
 th, td { padding: 0.3rem 0.7rem; border-bottom: 1px solid #d0d0d0; text-align: left; vertical-align: top; }
 thead th { border-bottom: 2px solid #555; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+td.n { white-space: nowrap; }
 td.id { overflow-wrap: anywhere; } .up { color: #00567f; font-weight: 600; } .down { color: #a03c00; font-weight: 600; }
 ul.warn { border-left: 4px solid #d55e00; margin-left: 0; padding: 0.3rem 0 0.3rem 1.8rem; background: #fdf4ee; }
 figure { margin: 1rem 0; } figure img { max-width: 100%; height: auto; } code { font-size: 0.85rem; }
@@ -135,7 +136,7 @@ def _compared(one: Difference, words: Words) -> list[str]:
 
 
 def _warnings(compared: Comparison | None, runs: Sequence[Run], words: Words) -> Iterator[str]:
-    told = list(compared.warnings) if compared is not None else []
+    told = [words(one.key, **one.values) for one in compared.warnings] if compared is not None else []
     told += [f"{run.results.name}: {one}" for run in runs for one in run.results.pipeline.get("problems", ())]
     if told:
         yield f"<h2>{words('warnings')}</h2>"
@@ -201,7 +202,7 @@ def _failed(names: Sequence[str], runs: Sequence[Run], words: Words) -> Iterator
             yield f"<p>… {len(failed):,}</p>"
 
 
-# --- the rest -----------------------------------------------------------------------------------------------------------
+# --- the rest ---------------------------------------------------------------------------------------------------------
 
 
 def _speed(names: Sequence[str], runs: Sequence[Run], words: Words) -> Iterator[str]:

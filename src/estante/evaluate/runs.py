@@ -104,7 +104,7 @@ def measure_file(
         raise Incomparable(f"a run file has no passages for {', '.join(of_spans)}", hint="Leave that measure out.")
     found = trec.run(path)
     asked = tuple(
-        Asked(question=one.id, hits=tuple(Found(name=name, score=score) for name, score in found.get(one.id, ())))
+        Asked(question=one.id, hits=tuple(_listed(*hit) for hit in found.get(one.id, ())))
         for one in collection.questions
     )
     results = results_of(
@@ -117,6 +117,10 @@ def measure_file(
     )
     told = {"speed": None, "environment": environment(), "seconds": {}}
     return Run(results=results, questions=collection.questions, asked=asked, circumstances={"created_at": now, **told})
+
+
+def _listed(name: str, score: float) -> Found:
+    return Found(name=name, document=name, score=score)
 
 
 def refuse_unjudged(measures: Sequence[Measure], collection: Collection) -> None:

@@ -62,6 +62,34 @@ _TABLE: Final[Mapping[str, tuple[str, str]]] = {
     "error": ("error", "erro"),
     "settings": ("Where the numbers come from", "De onde vêm os números"),
     "none": ("none", "nenhum"),
+    "left_out": (
+        "{run}: {count} of {all} questions are left out, because another run lacks them or has other judgements",
+        "{run}: {count} de {all} perguntas ficaram de fora: outra execução não as tem, ou as julga de outro modo",
+    ),
+    "run_errors": (
+        "{run}: the pipeline failed at {count} questions, which count 0",
+        "{run}: o pipeline falhou em {count} perguntas, que contam 0",
+    ),
+    "run_absent": (
+        "{run}: {count} names judged relevant are not in the corpus and cannot be found",
+        "{run}: {count} nomes julgados relevantes não estão no corpus e não podem ser encontrados",
+    ),
+    "other_pipeline_corpus": (
+        "{run}: the corpus of the pipeline is another than that of {first}",
+        "{run}: o corpus do pipeline não é o mesmo de {first}",
+    ),
+    "other_corpus": (
+        "{run}: the corpus of the collection is another than that of {first}",
+        "{run}: o corpus da coleção não é o mesmo de {first}",
+    ),
+    "other_wording": (
+        "{run}: the questions are worded otherwise than those of {first}",
+        "{run}: as perguntas têm outra redação que as de {first}",
+    ),
+    "other_setting": (
+        "{run}: {name} is {value}, and {other} in {first}",
+        "{run}: {name} é {value}, e {other} em {first}",
+    ),
     "legend": (
         "▲ and ▼ mark a difference that is significant at {alpha} by the paired randomisation test, with Holm's rule "
         "over all {family} comparisons of this table. Intervals are those of the paired bootstrap, each by itself.",
@@ -88,6 +116,8 @@ class Words:
         """A number with so many digits; a dash for None."""
         if value is None:
             return "–"
+        if value == 0:
+            signed, value = False, 0.0  # A zero that was subtracted from may have a sign of its own.
         told = f"{value:{'+' if signed else ''},.{digits}f}".replace("-", "\N{MINUS SIGN}")
         return told if self.language == "en" else told.translate({ord(","): ".", ord("."): ","})
 

@@ -53,7 +53,7 @@ def compare(
     from estante.evaluate.compare import Trial, fallen
     from estante.evaluate.compare import compare as compared
     from estante.evaluate.compare import furthest as furthest_of
-    from estante.evaluate.keeping import read_results
+    from estante.evaluate.keeping import read_results, texts_of
     from estante.evaluate.measures import measures_of
 
     if baseline is not None and all_pairs:
@@ -70,8 +70,7 @@ def compare(
     if call.out.json:
         call.out.value(_told(found, results, fell, apart, speeds, gated=baseline is not None))
     else:
-        texts = _texts(paths[0])
-        _print(call.out, found, results, apart, texts, speeds)
+        _print(call.out, found, results, apart, texts_of(paths[0]), speeds)
         _print_gate(call.out, fell, gated=baseline is not None, max_drop=max_drop)
     return FELL if fell else 0
 
@@ -98,20 +97,13 @@ def _told(
             {"question": one.question, "first": one.first, "second": one.second, "difference": one.difference}
             for one in apart
         ],
-        "warnings": list(found.warnings),
+        "warnings": _warnings(found),
         "gated": gated,
         "fell": [one.to_json() for one in fell],
         "alpha": trial.alpha,
         "rounds": trial.rounds,
         "seed": trial.seed,
     }
-
-
-def _texts(path: Path) -> dict[str, str]:
-    """The texts of the questions, where the run's folder is at hand."""
-    from estante.evaluate.keeping import read
-
-    return {one.id: one.text for one in read(path).questions} if path.is_dir() else {}
 
 
 def _print(
@@ -140,8 +132,15 @@ def _print(
     for question in apart:
         told = f"{question.first:.4f} > {question.second:.4f}  {one_line(question.question)}"
         out.line(f"{told}  {one_line(texts.get(question.question, ''))}".rstrip(), indent=2)
-    for text in found.warnings:
+    for text in _warnings(found):
         out.warn(one_line(text))
+
+
+def _warnings(found: Comparison) -> list[str]:
+    from estante.evaluate.words import Words
+
+    words = Words("en")
+    return [words(one.key, **one.values) for one in found.warnings]
 
 
 def _pairs(found: Comparison) -> str:

@@ -51,7 +51,7 @@ class Subject:
         if sum(one is not None for one in others) + own != 1:
             raise SettingsError(
                 "say what is measured, in one way",
-                hint="Give --build, --bookcase DIR, --connector-type TYPE, --connection FILE, --import MOD:ATTR or --run-file.",
+                hint="Give --build, --bookcase, --connector-type, --connection, --import or --run-file.",
             )
         for name in _OWN:
             if getattr(self, name) and not own:

@@ -80,7 +80,7 @@ class Measure:
             raise UnknownMeasure(f"{self.name} takes no number of places", hint=f"Write {self.name}.")
         if self.rel is not None and not kind.rel:
             raise UnknownMeasure(f"{self.name} takes no (rel={self.rel})", hint=f"Write {Measure(self.name, 10)}.")
-        if min(self.cutoff or 1, self.rel or 1) < 1:
+        if any(one is not None and one < 1 for one in (self.cutoff, self.rel)):
             raise UnknownMeasure(f"{self.name} with {self.cutoff}, {self.rel}", hint="Numbers begin at 1.")
 
     def __str__(self) -> str:

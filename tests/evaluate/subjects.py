@@ -26,7 +26,7 @@ class WordsPipeline(RagPipeline):
         self.texts = dict(TEXTS if texts is None else texts)
 
     def query(self, text: str, top_k: int = 5) -> list[RetrievedChunk]:
-        wanted = set(text.casefold().rstrip("?").split())
+        wanted = set(text.casefold().rstrip("?").split()) - {"the"}
         scores = {name: len(wanted & set(one.casefold().split())) for name, one in self.texts.items()}
         found = sorted((name for name in scores if scores[name]), key=lambda name: (-scores[name], name))
         return [

@@ -99,9 +99,9 @@ def measure_file(
 ) -> Run:
     """Measures a run of TREC: what some system found, which tells neither passages nor times."""
     refuse_empty(collection)
-    refuse_unjudged([one for one in measures if not one.of_spans], collection)
     if of_spans := [str(one) for one in measures if one.of_spans]:
         raise Incomparable(f"a run file has no passages for {', '.join(of_spans)}", hint="Leave that measure out.")
+    refuse_unjudged(measures, collection)
     found = trec.run(path)
     asked = tuple(
         Asked(question=one.id, hits=tuple(_listed(*hit) for hit in found.get(one.id, ())))

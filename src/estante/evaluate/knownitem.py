@@ -7,6 +7,7 @@ questions that people asked: the words of a heading stand in its document.
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,19 @@ from estante.evaluate.errors import Incomparable
 
 LEAST_WORDS: Final = 2
 """Shorter headings (*Introduction*) ask for nothing in particular."""
+
+_MARKUP: Final = re.compile(r"^[\s#=*_>\-+|.0-9]+|[\s#*_|]+$")
+"""What stands around a heading in its line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Titled:
+    """A document with its title and headings."""
+
+    id: str
+    title: str
+    headings: tuple[str, ...]
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,41 +47,67 @@ class Made:
 
 
 def known_items(
-    chunks: Iterable[ChunkRecord], *, name: str, count: int | None = None, seed: int = 0, least_words: int = LEAST_WORDS
+    documents: Iterable[Titled], *, name: str, count: int | None = None, seed: int = 0, least_words: int = LEAST_WORDS
 ) -> Made:
-    """Questions from the titles and headings in the metadata (``title``, ``trail``) of chunks, and their documents.
+    """Questions from titles and headings, with the documents as the corpus.
 
-    The same chunks and seed give the same questions, and one more document changes few of them. Headings are the same
-    when they differ in letter case and blanks alone; one that stands in two documents asks for neither. Raises
-    ``Incomparable`` when no question is left.
+    The same documents and seed give the same questions, and one more document changes few of them. Headings are the
+    same when they differ in letter case and blanks alone. One that another document has too, as a heading or as a line
+    of its text, asks for neither. Raises ``Incomparable`` when no question is left.
     """
-    documents = {key: list(some) for key, some in groupby(sorted(chunks, key=_order), key=lambda one: one.doc_id)}
-    written = {key: some for key, some in documents.items() if not any(sign in key for sign in "\t\r\n")}
-    owners: dict[str, set[str]] = {}
+    held = sorted(documents, key=lambda one: one.id)
     shown: dict[str, str] = {}
-    for key, some in documents.items():
-        for heading in _headings(some):
-            plain = normal(heading)
-            owners.setdefault(plain, set()).add(key)
-            shown.setdefault(plain, " ".join(heading.split()))
-    alone = {plain: next(iter(keys)) for plain, keys in owners.items() if len(keys) == 1}
+    asking: dict[str, set[str]] = {}
+    for one in held:
+        for heading in (one.title, *one.headings):
+            if plain := normal(heading):
+                asking.setdefault(plain, set()).add(one.id)
+                shown.setdefault(plain, " ".join(heading.split()))
+    written = {one.id for one in held if not any(sign in one.id for sign in "\t\r\n")}
+    repeated = _repeated(asking, held)
+    alone = {plain: next(iter(keys)) for plain, keys in asking.items() if plain not in repeated}
     long = {plain: key for plain, key in alone.items() if len(plain.split()) >= least_words}
     usable = sorted((plain for plain, key in long.items() if key in written), key=lambda one: _lot(seed, one))
     chosen = usable if count is None else usable[:count]
     if not chosen:
         raise Incomparable(
-            f"none of {len(owners):,} titles and headings asks for one document alone",
+            f"none of {len(asking):,} titles and headings asks for one document alone",
             hint="Add documents with titles and headings, or lower --min-words.",
         )
     questions = (Question(id=_lot(0, one)[:16], text=shown[one], judged={long[one]: 1}) for one in chosen)
-    sources = tuple(Source(id=key, title=_title(some), text=text_of(some)) for key, some in sorted(written.items()))
+    sources = (Source(id=one.id, title=" ".join(one.title.split()), text=one.text) for one in held if one.id in written)
     return Made(
-        collection=Collection(name=name, questions=tuple(sorted(questions, key=lambda one: one.id)), sources=sources),
-        repeated=len(owners) - len(alone),
+        collection=Collection(
+            name=name, questions=tuple(sorted(questions, key=lambda one: one.id)), sources=tuple(sources)
+        ),
+        repeated=len(repeated),
         short=len(alone) - len(long),
         unwritable=len(long) - len(usable),
         unchosen=len(usable) - len(chosen),
     )
+
+
+def _repeated(asking: Mapping[str, set[str]], documents: Sequence[Titled]) -> set[str]:
+    """The headings that more than one document has, be it as a line of its text."""
+    found = {plain for plain, keys in asking.items() if len(keys) > 1}
+    for one in documents:
+        for line in one.text.splitlines():
+            keys = asking.get(normal(_MARKUP.sub("", line)))
+            if keys is not None and one.id not in keys:
+                found.add(normal(_MARKUP.sub("", line)))
+    return found
+
+
+def titled(chunks: Iterable[ChunkRecord]) -> list[Titled]:
+    """The documents of a pipeline's chunks, with what their metadata tells: ``title``, and headings in ``trail``."""
+    made = []
+    for key, group in groupby(sorted(chunks, key=_order), key=lambda one: one.doc_id):
+        some = list(group)
+        title = some[0].metadata.get("title")
+        headings = tuple(dict.fromkeys(_headings(some)))
+        told = title if isinstance(title, str) else ""
+        made.append(Titled(id=key, title=told, headings=headings, text=text_of(some)))
+    return made
 
 
 def normal(heading: str) -> str:
@@ -94,18 +134,11 @@ def _order(one: ChunkRecord) -> tuple[str, int]:
     return one.doc_id, one.doc_chunk_index
 
 
-def _title(chunks: Sequence[ChunkRecord]) -> str:
-    told = chunks[0].metadata.get("title")
-    return " ".join(told.split()) if isinstance(told, str) else ""
-
-
 def _headings(chunks: Sequence[ChunkRecord]) -> Iterator[str]:
-    """The title and every heading of a document."""
     for one in chunks:
-        metadata: Mapping[str, object] = one.metadata
-        title, trail = metadata.get("title"), metadata.get("trail")
-        told = [title, *(trail if isinstance(trail, list | tuple) else ())]
-        yield from (heading for heading in told if isinstance(heading, str) and heading.strip())
+        trail = one.metadata.get("trail")
+        if isinstance(trail, list | tuple):
+            yield from (heading for heading in trail if isinstance(heading, str) and heading.strip())
 
 
 def _lot(seed: int, plain: str) -> str:

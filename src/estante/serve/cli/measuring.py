@@ -15,7 +15,7 @@ from estante.model.errors import SettingsError
 from estante.serve.cli.calls import Call
 from estante.serve.cli.output import Output, counted, one_line, size, typed
 from estante.serve.cli.progress import progress
-from estante.serve.cli.subjects import Subject, bookcase_of, subject_of
+from estante.serve.cli.subjects import Subject, subject_of, titled_of
 
 if TYPE_CHECKING:
     from estante.evaluate.collection import Collection
@@ -62,6 +62,7 @@ def run(
     key: Keys = None,
     chunker: Annotated[str | None, _option("--chunker", "NAME", "What cuts the documents, for --build.")] = None,
     chunk_size: Annotated[int | None, _option("--chunk-size", "N", "Most characters of a chunk, for --build.")] = None,
+    chunk_overlap: Annotated[int | None, _option("--chunk-overlap", "N", "What chunks share, for --build.")] = None,
     queries: Annotated[Path | None, _option("--queries", "FILE", "Other questions than the folder's.")] = None,
     qrels: Annotated[Path | None, _option("--qrels", "FILE", "Other judgements than the collection's.")] = None,
     corpus: Annotated[Path | None, _option("--corpus", "FILE", "Another corpus than the folder's.")] = None,
@@ -108,6 +109,7 @@ def run(
         keys=tuple(key or ()),
         chunker=chunker,
         chunk_size=chunk_size,
+        chunk_overlap=chunk_overlap,
     )
     if run_file is not None:
         made = _from_file(run_file, asked, chosen, called, settings)
@@ -311,8 +313,8 @@ def gen(
     if questions is not None and questions < 1:
         raise SettingsError(f"--questions {questions} makes none", hint="Give 1 or more.")
     home = shelf if shelf is not None else call.home()
-    with bookcase_of(home, asker, tuple(key or ())) as pipeline:
-        made = known_items(pipeline.pull_all_chunks(), name=out.name, count=questions, seed=seed, least_words=min_words)
+    documents = titled_of(home, asker, tuple(key or ()))
+    made = known_items(documents, name=out.name, count=questions, seed=seed, least_words=min_words)
     out.mkdir(parents=True, exist_ok=True)
     write_beir(out, made.collection)
     told = _left_out(made)

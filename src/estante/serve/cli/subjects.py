@@ -20,11 +20,14 @@ from estante.serve.cli.progress import progress
 if TYPE_CHECKING:
     from estante.contract.pipeline import RagPipeline
     from estante.evaluate.collection import Collection
+    from estante.evaluate.knownitem import Titled
     from estante.model.ports import Outcome
     from estante.shelf.bookcase import Bookcase
 
-_OWN: Final = ("mode", "asker", "keys", "chunker", "chunk_size")
+_OWN: Final = ("mode", "asker", "keys", "chunker", "chunk_size", "chunk_overlap")
 """What can be said of a bookcase and of no other pipeline."""
+_CUT: Final = ("chunker", "chunk_size", "chunk_overlap")
+"""What can be said of one that is built."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,7 @@ class Subject:
     keys: tuple[str, ...] = ()
     chunker: str | None = None
     chunk_size: int | None = None
+    chunk_overlap: int | None = None
 
     def __post_init__(self) -> None:
         others = [self.target, self.connector_type, self.connection, self.run_file]
@@ -54,18 +58,18 @@ class Subject:
                 hint="Give --build, --bookcase, --connector-type, --connection, --import or --run-file.",
             )
         for name in _OWN:
-            if getattr(self, name) and not own:
+            if getattr(self, name) not in (None, ()) and not own:
                 raise SettingsError(
                     f"--{_flag(name)} says something of a bookcase", hint="Leave it out, or give --bookcase or --build."
                 )
-        if (self.chunker or self.chunk_size) and not self.build:
+        if not self.build and any(getattr(self, name) is not None for name in _CUT):
             raise SettingsError("a bookcase that stands is cut already", hint="Give --chunker together with --build.")
         if self.build and (self.asker or self.keys):
             raise SettingsError("what is built is read by its owner", hint="Leave --asker and --key out.")
 
 
 def _flag(name: str) -> str:
-    return {"keys": "key", "chunk_size": "chunk-size"}.get(name, name)
+    return "key" if name == "keys" else name.replace("_", "-")
 
 
 @contextmanager
@@ -87,13 +91,33 @@ def subject_of(given: Subject, collection: Collection, out: Output) -> Iterator[
             yield pipeline, {}
 
 
-@contextmanager
-def bookcase_of(place: Path, asker: str | None, keys: Sequence[str]) -> Iterator[RagPipeline]:
-    """A bookcase as a pipeline, as it is asked by this asker."""
-    params = _params(Subject(bookcase=place, asker=asker, keys=tuple(keys)), place)
-    with pipeline_of("estante", json.dumps(params), None, None) as pipeline:
-        _refuse_bare(pipeline)
-        yield pipeline
+def titled_of(place: Path, asker: str | None, keys: Sequence[str]) -> list[Titled]:
+    """The documents of a bookcase that this asker may read, with their titles and headings."""
+    from estante.evaluate.knownitem import Titled
+    from estante.model.content import HEADING
+    from estante.shelf.assemble import open_bookcase
+    from estante.shelf.binding import Binding
+    from estante.shelf.bookcase import parts_of
+
+    binding = Binding.of(_params(Subject(bookcase=place, asker=asker, keys=tuple(keys)), place))
+    with open_bookcase(place) as case:
+        tenant, _, _ = parts_of(case)
+        grant = binding.grant(tenant)
+        held = [case.document(one.document_id, asker=grant) for one in case.documents(asker=grant)]
+    if not held:
+        raise NotFound(f"there is nothing in {place} that {binding.asker} may read", hint=_AS_OWNER)
+    return [
+        Titled(
+            id=one.id,
+            title=one.title,
+            headings=tuple(mark.label for mark in one.marks if mark.kind == HEADING),
+            text=one.text,
+        )
+        for one in held
+    ]
+
+
+_AS_OWNER: Final = "With --asker owner the bookcase is read as its owner reads it."
 
 
 def _params(given: Subject, place: Path) -> dict[str, Any]:
@@ -106,7 +130,7 @@ def _refuse_bare(pipeline: RagPipeline) -> None:
     """Raises ``NotFound`` for a bookcase that has nothing for its asker: every question would find nothing."""
     health = pipeline.health()  # type: ignore[attr-defined]
     if not health.ok:
-        raise NotFound(str(health.detail), hint="With --asker owner the bookcase is read as its owner reads it.")
+        raise NotFound(str(health.detail), hint=_AS_OWNER)
 
 
 @contextmanager
@@ -173,14 +197,16 @@ def _settings_text(given: Subject) -> str:
     """The settings of a bookcase with a chunker of its own; empty when the usual one will do."""
     from estante.shelf.provisioning import SIZES
 
-    if given.chunker is None and given.chunk_size is None:
+    sizes = (given.chunk_size, given.chunk_overlap)
+    if given.chunker is None and sizes == (None, None):
         return ""
     chunker = given.chunker or next(iter(SIZES))
     lines = ["[chunker]", f"use = {json.dumps(chunker)}"]
-    if given.chunk_size is not None:
-        if chunker not in SIZES:
-            raise SettingsError(f"the chunker {chunker!r} has no size of chunks", hint="Leave --chunk-size out.")
-        lines.append(f"{SIZES[chunker][0]} = {given.chunk_size}")
+    for what, name, value in zip(("size", "overlap"), SIZES.get(chunker, (None, None)), sizes, strict=True):
+        if value is not None and name is None:
+            raise SettingsError(f"the chunker {chunker!r} has no {what} of chunks", hint=f"Leave --chunk-{what} out.")
+        if value is not None:
+            lines.append(f"{name} = {value}")
     return "\n".join(lines) + "\n"
 
 

@@ -202,14 +202,14 @@ def _legend(axes: Any, count: int) -> None:
 
 
 def _localise(axis: Any, words: Words, digits: int | None) -> None:
+    """Writes the numbers of an axis with at least so many digits, or with as many as they need."""
     from matplotlib.ticker import FuncFormatter
 
     def told(value: float, place: int | None = None) -> str:
-        needed = max(0, 1 - math.floor(math.log10(abs(value)))) if digits is None and value else digits or 0
-        text = words.number(value, min(needed, 3))
-        if digits is not None or "." not in text.replace(",", "."):
-            return text
-        return text.rstrip("0").rstrip(",.")
+        text = words.number(value, 3)
+        whole, point, rest = text.partition("." if words.language == "en" else ",")
+        rest = rest.rstrip("0").ljust(digits or 0, "0")
+        return f"{whole}{point}{rest}" if rest else whole
 
     axis.set_major_formatter(FuncFormatter(told))
 

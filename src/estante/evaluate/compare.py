@@ -43,9 +43,10 @@ class Difference:
 
     def to_json(self) -> dict[str, Any]:
         """The difference as JSON."""
-        told = {"measure": str(self.measure), "first": self.first, "second": self.second, **asdict(self.paired)}
-        told["effect_size"] = told.pop("effect")
-        return {**told, "p_holm": self.p, "p_bootstrap_holm": self.p_bootstrap, "significant": self.significant}
+        told = asdict(self.paired)
+        means = {"first_mean": told.pop("first"), "second_mean": told.pop("second")}
+        named = {"measure": str(self.measure), "first": self.first, "second": self.second}
+        return {**named, **means, **told, "p_holm": self.p, "p_bootstrap_holm": self.p_bootstrap, "significant": self.significant}
 
 
 @dataclass(frozen=True, slots=True)

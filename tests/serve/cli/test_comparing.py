@@ -59,6 +59,8 @@ def test_a_comparison_as_json_is_one_value(runs: Path, capsys: pytest.CaptureFix
     found = told(capsys)
     [difference] = found["differences"]
     assert (difference["measure"], difference["significant"], difference["losses"]) == ("R@5", True, 20)
+    assert (difference["first"], difference["second"]) == ("good", "bad")
+    assert (difference["first_mean"], difference["second_mean"]) == pytest.approx((2 / 3, 1 / 3))
     assert [one["question"] for one in found["furthest"]] == ["q01", "q04"]
     assert found["gated"] is False
     assert found["runs"][0]["speed"]["calls"] == 61

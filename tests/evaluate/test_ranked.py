@@ -98,6 +98,14 @@ def test_the_first_of_a_ranking_is_the_first_however_long_it_is() -> None:
     assert value("RR", {"n19999": 1}, names) == pytest.approx(1 / 20_000)
 
 
+@pytest.mark.parametrize(
+    "names", [["\0a", "\0b", "x"], ["\ud800", "\ud801", "x"], ["", " ", "x"], ["a\0", "a\0b", "x"]]
+)
+def test_names_that_a_text_of_c_cannot_hold_are_told_apart(names: list[str]) -> None:
+    assert value("RR", {"x": 1}, names) == pytest.approx(1 / 3)
+    assert value("AP", {names[1]: 1}, names) == pytest.approx(1 / 2)
+
+
 def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_measures", None)
 

@@ -87,6 +87,18 @@ def test_a_list_that_is_full_before_the_depth_is_told() -> None:
     assert results.counts["cut_short"] == 2
 
 
+def test_hits_without_a_name_take_their_places_and_are_told() -> None:
+    class Nameless(WordsPipeline):
+        def query(self, text: str, top_k: int = 5) -> Any:
+            nameless = [replace(hit, doc_id=None, chunk_id=None) for hit in super().query(text, top_k)]
+            return [*nameless, *nameless, *super().query(text, top_k)]
+
+    results = measured(Nameless()).results
+
+    assert results.counts["hits_without_name"] == 4
+    assert [row.values[2] for row in results.rows] == pytest.approx([1 / 3, 1 / 3, 0])
+
+
 def test_names_that_the_pipeline_does_not_have_are_told() -> None:
     results = measured(WordsPipeline({"sea": "keys"})).results
 

@@ -46,7 +46,14 @@ class Difference:
         told = asdict(self.paired)
         means = {"first_mean": told.pop("first"), "second_mean": told.pop("second")}
         named = {"measure": str(self.measure), "first": self.first, "second": self.second}
-        return {**named, **means, **told, "p_holm": self.p, "p_bootstrap_holm": self.p_bootstrap, "significant": self.significant}
+        return {
+            **named,
+            **means,
+            **told,
+            "p_holm": self.p,
+            "p_bootstrap_holm": self.p_bootstrap,
+            "significant": self.significant,
+        }
 
 
 @dataclass(frozen=True, slots=True)

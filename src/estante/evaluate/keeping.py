@@ -55,7 +55,7 @@ def write(folder: Path, run: Run) -> None:
     making.mkdir()
     try:
         for name, text in files_of(run).items():
-            (making / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+            (making / name).write_bytes(_bytes_of(text))
         if folder.exists():
             folder.rmdir()
         os.replace(making, folder)
@@ -80,7 +80,7 @@ def files_of(run: Run) -> dict[str, str]:
         "core": core,
         "circumstances": dict(run.circumstances),
     }
-    return {MANIFEST: json.dumps(manifest, ensure_ascii=False, allow_nan=False, indent=1) + "\n", **files}
+    return {MANIFEST: _json(manifest, 1) + "\n", **files}
 
 
 def _question_told(one: Question) -> dict[str, Any]:
@@ -100,11 +100,23 @@ def _hit_told(hit: Found, by: object) -> dict[str, Any]:
 
 
 def _jsonl(rows: Any) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+    return "".join(_json(row) + "\n" for row in rows)
+
+
+def _json(value: object, indent: int | None = None) -> str:
+    """The value as JSON with letters as they are, but escaped where it holds half a character, which no file can."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        return json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent)
+    return text
+
+
+def _bytes_of(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _sum(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(_bytes_of(text)).hexdigest()
 
 
 # --- reading --------------------------------------------------------------------------------------------------------

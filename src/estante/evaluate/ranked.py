@@ -28,20 +28,25 @@ def values(measures: Sequence[Measure], qrels: Qrels, rankings: Rankings) -> dic
     Raises ``MissingLibrary`` where ir_measures is not installed.
     """
     library = _library()
-    judged = {question: dict(grades) for question, grades in qrels.items() if grades}
+    judged = {question: grades for question, grades in qrels.items() if grades}
     if not measures or not judged:
         return {measure: {} for measure in measures}
-    run = {
-        # Whole numbers, because 32 bits hold them exactly.
-        question: {name: float(len(names) - place) for place, name in enumerate(names)}
-        for question, names in rankings.items()
-        if names and question in judged
-    }
+    told, run = {}, {}
+    questions = {str(at): question for at, question in enumerate(judged)}
+    for key, question in questions.items():
+        names = list(dict.fromkeys((*judged[question], *rankings.get(question, ()))))
+        # trec_eval's texts are those of C: what stands behind a NUL, or is no text, would be lost to it.
+        plain = {name: str(at) for at, name in enumerate(names)}
+        told[key] = {plain[name]: grade for name, grade in judged[question].items()}
+        found = rankings.get(question, ())
+        if found:
+            # Whole numbers, because 32 bits hold them exactly.
+            run[key] = {plain[name]: float(len(found) - place) for place, name in enumerate(found)}
     theirs = {_of_library(library, measure): measure for measure in measures}
-    found: dict[Measure, Values] = {measure: dict.fromkeys(judged, 0.0) for measure in measures}
-    for row in library.iter_calc(list(theirs), judged, run):
-        found[theirs[row.measure]][row.query_id] = float(row.value)
-    return found
+    made: dict[Measure, Values] = {measure: dict.fromkeys(judged, 0.0) for measure in measures}
+    for row in library.iter_calc(list(theirs), told, run):
+        made[theirs[row.measure]][questions[row.query_id]] = float(row.value)
+    return made
 
 
 def _library() -> Any:

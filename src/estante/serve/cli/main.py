@@ -158,7 +158,7 @@ def _eval(
     verbose: calls.Verbose = False,
     home: calls.Home = None,
 ) -> None:
-    """Measures how well a pipeline finds what it should, and compares measurements.
+    """Measures what pipelines find, and compares measurements.
 
     Example: estante eval run collection --build --out runs/first
     """

@@ -13,6 +13,7 @@ from estante.evaluate import trec
 from estante.evaluate.keeping import RUN, read
 from estante.serve.cli.main import main
 from tests.evaluate.subjects import TEXTS
+from tests.serve.adapters.notes import BEST, QUESTION
 
 WORDS = ["--import", "tests.evaluate.subjects:WordsPipeline"]
 FAILING = ["--import", "tests.evaluate.subjects:FailingPipeline"]
@@ -121,6 +122,22 @@ def test_a_connector_and_its_saved_connection_measure_alike(
     assert main(["eval", "run", str(harbour), "--connection", str(tmp_path / "saved.json"), "--json"]) == 0
 
     assert told(capsys)["measures"] == mine["measures"]
+
+
+@pytest.mark.filterwarnings("ignore:builtin type [sS]wig.*:DeprecationWarning")
+@pytest.mark.parametrize(("kind", "made"), [("langchain", "memory"), ("haystack", "by_words"), ("llamaindex", "index")])
+def test_what_people_have_is_measured_through_its_adapter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, made: str
+) -> None:
+    _write(tmp_path / "asked.jsonl", [{"question": QUESTION, "relevant": [BEST]}])
+    params = json.dumps({"object": f"tests.serve.adapters.{kind}_makers:{made}"})
+    chosen = ["--connector-type", kind, "--params", params, "--by", "chunk"]
+
+    assert main(["eval", "run", str(tmp_path / "asked.jsonl"), *chosen, "-m", "R@5", "--json"]) == 0
+
+    found = told(capsys)
+    assert found["measures"] == {"R@5": 1.0}
+    assert found["counts"]["judged_absent"] == 0
 
 
 def test_a_run_file_of_another_program_is_measured(

@@ -17,6 +17,7 @@ LEAST = {"test": 9000, "docs": 350, "faults": 195}
 MUST_RUN = (
     "tests.architecture.test_floors",
     "tests.contract.test_validate",
+    "tests.evaluate",
     "tests.examples",
     "tests.serve.adapters",
     "tests.shelf.test_connector_conformance",

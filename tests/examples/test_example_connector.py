@@ -99,6 +99,27 @@ def test_the_example_is_ready_without_a_warning(site: Path, notes: Path) -> None
     assert "open-sesame" not in done.stdout
 
 
+def test_the_example_is_measured_and_its_token_is_kept_nowhere(site: Path, notes: Path) -> None:
+    asked = [
+        {"question": "Who keeps the spare key of the reading room?", "relevant": ["keys"]},
+        {"question": "Quantos livros pode levar cada leitor?", "relevant": ["emprestimo"]},
+    ]
+    (notes.parent / "asked.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in asked), "utf-8")
+    call = [
+        "eval", "run", "asked.jsonl", "--connector-type", "notebook", "--params", json.dumps({"path": notes.name}),
+        "-m", "RR", "--json", "--out",
+    ]  # fmt: skip
+
+    done = estante(site, notes.parent, *call, "run", NOTEBOOK_TOKEN="open-sesame")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert found["measures"] == {"RR": 1.0}
+    assert found["pipeline"]["snapshot_sha256"]
+    kept = "".join(path.read_text("utf-8") for path in (notes.parent / "run").iterdir())
+    assert "open-sesame" not in done.stdout + kept
+
+
 def test_the_tests_of_the_example_pass_and_show_what_a_broken_back_end_does(site: Path, tmp_path: Path) -> None:
     done = ran(
         site, EXAMPLE, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:langsmith_plugin",

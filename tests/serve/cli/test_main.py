@@ -90,7 +90,13 @@ def test_the_list_of_commands_cuts_no_summary(capsys: pytest.CaptureFixture[str]
     main(["--help"])
 
     told = capsys.readouterr().out.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in told] == [*(name for name, _ in COMMANDS), "config", "dataset", "models"]
+    assert [line.split()[0] for line in told] == [
+        *(name for name, _ in COMMANDS),
+        "config",
+        "dataset",
+        "eval",
+        "models",
+    ]
     assert all(line.endswith(".") and not line.endswith("...") and len(line) <= 80 for line in told)
 
 

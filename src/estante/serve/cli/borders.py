@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from estante.model.errors import ContractBroken, EstanteError, MissingExtra, NotFound, SettingsError
+from estante.model.errors import ContractBroken, EstanteError, MissingExtra, NotFound, SettingsError, UnknownName
 
 if TYPE_CHECKING:
     from estante.contract.errors import ConnectorError
@@ -32,6 +32,23 @@ def _told(error: ConnectorError) -> EstanteError:
     kinds = (kind.__name__ for kind in type(error).__mro__)
     hint = next((_HINTS[kind] for kind in kinds if kind in _HINTS), _HINTS["ConnectorContractError"])
     return ContractBroken(str(error) or type(error).__name__, hint=hint)
+
+
+_MEASURING: Final[dict[str, type[EstanteError]]] = {
+    "AbsentFile": NotFound,
+    "UnknownMeasure": UnknownName,
+    "MissingLibrary": MissingExtra,
+}
+"""By the classes of measuring: what they are to the command line; any other is a call that cannot be used."""
+
+
+def evaluation_error(error: BaseException) -> EstanteError | None:
+    """A failure of measuring, with its own hint; None for any other error."""
+    from estante.evaluate.errors import EvaluationError
+
+    if not isinstance(error, EvaluationError):
+        return None
+    return _MEASURING.get(type(error).__name__, SettingsError)(error.message, hint=error.hint)
 
 
 @contextmanager

@@ -20,10 +20,12 @@ from estante.serve.cli import (
     borders,
     calls,
     checkup,
+    comparing,
     connecting,
     datasets,
     filling,
     finding,
+    measuring,
     models,
     tending,
     validating,
@@ -61,6 +63,12 @@ MODELS: Final[tuple[tuple[str, Callable[..., int | None]], ...]] = (
     ("build", models.build),
     ("verify", models.verify),
     ("path", models.path),
+)
+EVAL: Final[tuple[tuple[str, Callable[..., int | None]], ...]] = (
+    ("run", measuring.run),
+    ("compare", comparing.compare),
+    ("report", comparing.report),
+    ("gen", measuring.gen),
 )
 
 INTERRUPTED: Final = 130
@@ -150,6 +158,21 @@ def _dataset(
     _help_alone(context)
 
 
+def _eval(
+    context: typer.Context,
+    json: calls.Json = False,
+    quiet: calls.Quiet = False,
+    verbose: calls.Verbose = False,
+    home: calls.Home = None,
+) -> None:
+    """Measures what pipelines find, and compares measurements.
+
+    Example: estante eval run collection --build --out runs/first
+    """
+    _join(context, json=json, quiet=quiet, verbose=verbose, home=home)
+    _help_alone(context)
+
+
 def _models(
     context: typer.Context,
     json: calls.Json = False,
@@ -189,12 +212,15 @@ def build() -> typer.Typer:
     config = typer.Typer(name="config", callback=_config, **look)
     dataset = typer.Typer(name="dataset", callback=_dataset, **look)
     weights = typer.Typer(name="models", callback=_models, **look)
-    for group, table in ((app, COMMANDS), (config, CONFIG), (dataset, DATASET), (weights, MODELS)):
+    evaluation = typer.Typer(name="eval", callback=_eval, **look)
+    groups = ((app, COMMANDS), (config, CONFIG), (dataset, DATASET), (evaluation, EVAL), (weights, MODELS))
+    for group, table in groups:
         for name, function in table:
             made = group.command(name, cls=_Command, context_settings=look["context_settings"])
             made(calls.command(function))
     app.add_typer(config)
     app.add_typer(dataset)
+    app.add_typer(evaluation)
     app.add_typer(weights)
     return app
 
@@ -267,7 +293,7 @@ def _known(error: BaseException) -> tuple[EstanteError, int]:
     if isinstance(error, OSError) and error.strerror:
         told = _of_the_system(error)
         return told, told.exit_code
-    broken = borders.contract_error(error)
+    broken = borders.contract_error(error) or borders.evaluation_error(error)
     if broken is not None:
         return broken, broken.exit_code
     kind = type(error).__name__

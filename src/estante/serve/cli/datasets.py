@@ -27,6 +27,11 @@ SHOWN: Final = 20
 
 DIFFERENT: Final = 1
 
+_CHANGED: Final = (
+    "Get an unchanged copy of the folder. A manifest records sums of the whole, so which chunk changed it cannot tell; "
+    "to see that, freeze the documents again and compare."
+)
+
 Out = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="The folder to write; new, or empty.", show_default=False)
 ]
@@ -206,6 +211,8 @@ def verify(call: Call, folder: Folder) -> int:
         return DIFFERENT if problems else 0
     for problem in problems:
         call.out.line(("problem", "bold red"), f"  {one_line(problem)}")
+    if problems:
+        call.out.note(("hint:", "bold"), f" {_CHANGED}")
     if dataset is not None:
         held = f"{counted(dataset.chunk_count, 'chunk')} of {counted(len(dataset.sources), 'source')}"
         call.out.line(("ok", "green"), f"  {dataset.dataset_id}, {held}, core {dataset.core_sha256}")

@@ -1,13 +1,14 @@
 """A connector to fill in: copy this file, and mend every place that says YOURS.
 
 It asks the least of a back end: a search, and one call that gives the whole corpus. Where the corpus can be read by
-pages write ``list_chunks`` instead of ``pull_all_chunks``; where rows can be looked up by id, ``get_chunks``, too. The
-package in ``estante-connector-example`` has both, and every other thing that can be offered.
+pages write ``list_chunks`` instead of ``pull_all_chunks``; where rows can be looked up by id, ``get_chunks``, too, or a
+validation warns, and one with --strict fails. The package in ``estante-connector-example`` has both, and every other
+thing that can be offered.
 
 Try it before it is packaged, with the file in the current folder:
 
     estante validate --import connector_template:TemplateConnector --query "what the corpus can answer" \\
-        --kwargs '{"endpoint": "https://search.example.org", "collection": "handbook"}'
+        --kwargs '{"endpoint": "https://search.example.org", "collection": "handbook", "token": "env:MY_TOKEN"}'
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from estante.contract import (
     RetrievedChunk,
     validate_run_snapshot,
 )
+from estante.contract.params import resolve_secret
 
 CONNECTOR_TYPE: Final = "my-connector"  # YOURS: small letters and hyphens; stored documents name it, so it stays.
 TOKEN_VARIABLE: Final = "MY_CONNECTOR_TOKEN"  # noqa: S105 - YOURS: the name of a variable, not what it holds.
@@ -58,11 +60,11 @@ class TemplateConnector(RagPipeline):
     # system gives all it finds, whatever top_k says.
     retrieval_mode = "scored"
 
-    def __init__(self, endpoint: str, collection: str) -> None:
-        """Everything but the secret is an argument, so that the stored document can hold it."""
+    def __init__(self, endpoint: str, collection: str, token: str | None = None) -> None:
+        """All that the stored document holds; ``token`` is a reference, such as env:NAME, never the token itself."""
         self.endpoint = endpoint
         self.collection = collection
-        self._client = open_client(endpoint, os.environ.get(TOKEN_VARIABLE))
+        self._client = open_client(endpoint, None if token is None else resolve_secret(token, os.environ))
 
     def query(self, text: str, top_k: int = 5) -> list[RetrievedChunk]:
         """The best chunks, best first; empty only when the search ran and matched nothing."""
@@ -114,8 +116,8 @@ class TemplateConnector(RagPipeline):
         """What a run should remember. YOURS: what decides the hits and may change."""
         return {
             **super().info(),
-            # YOURS: embedding_fingerprint(provider=..., model=..., dimensions=...) of estante.contract.fingerprints.
-            "embedding_fingerprint": "unknown",
+            # YOURS: "embedding_fingerprint", by which a run notices another model; make it with the function of this
+            # name in estante.contract.fingerprints. Without it a validation warns.
             # YOURS: every filter that the system applies by itself, as {"name": ..., "description": ..., "value": ...}.
             "internal_filters": [],
         }
@@ -140,12 +142,12 @@ def chunk_id_of(row: Row) -> str:
 
 def _build(connection: dict[str, Any]) -> TemplateConnector:
     """The pipeline of a stored document, in any process."""
-    return TemplateConnector(connection["endpoint"], connection["collection"])
+    return TemplateConnector(connection["endpoint"], connection["collection"], connection.get("token"))
 
 
 def _connect(params: dict[str, Any]) -> tuple[TemplateConnector, dict[str, Any]]:
-    """A pipeline, and the document to store; the token is in neither the parameters nor the document."""
-    document = {"type": CONNECTOR_TYPE, "endpoint": params["endpoint"], "collection": params["collection"]}
+    """A pipeline, and the document to store; of the token both hold where it is, and not what it is."""
+    document = {"type": CONNECTOR_TYPE, **{name: value for name, value in params.items() if value is not None}}
     return _build(document), document
 
 
@@ -158,6 +160,7 @@ CONNECTOR_SPEC: Final = ConnectorSpec(
     params=[
         {"name": "endpoint", "label": "Endpoint", "type": "string", "required": True},
         {"name": "collection", "label": "Collection", "type": "string", "required": True},
+        {"name": "token", "label": "Token", "type": "secret", "env": TOKEN_VARIABLE, "help": "env:NAME or file:/path"},
     ],
 )
 

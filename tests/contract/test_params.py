@@ -394,3 +394,11 @@ def test_values_are_accepted_as_they_are_or_refused_with_problems(values: dict[s
     else:
         assert all(found[name] is value for name, value in values.items() if value is not None)
         assert validate_params(SCHEMA, found) == found
+
+
+@pytest.mark.parametrize(("given_", "meant"), [("cosine", "cosine_distance"), ("l2", "l2_distance"), ("nome", "none")])
+def test_a_word_that_is_cut_short_means_what_begins_with_it(given_: str, meant: str) -> None:
+    choices = ["similarity", "cosine_distance", "l2_distance", "none"]
+
+    with pytest.raises(ParamsError, match=f"did you mean '{meant}'"):
+        validate_params([{"name": "kind", "type": "enum", "choices": choices}], {"kind": given_})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -80,7 +81,7 @@ def test_the_smoke_test_fails_where_hits_and_corpus_have_different_ids(
         template.smoke_test(template.TemplateConnector(**CONNECTION), QUESTION)
 
 
-def test_the_template_is_ready_and_only_its_derived_read_by_id_is_warned_of(
+def test_the_template_is_ready_and_warned_of_what_is_still_to_be_filled_in(
     template: ModuleType, searcher: Searcher
 ) -> None:
     pipeline, document = template.CONNECTOR_SPEC.connect_with(CONNECTION)
@@ -91,7 +92,7 @@ def test_the_template_is_ready_and_only_its_derived_read_by_id_is_warned_of(
     )  # fmt: skip
 
     assert report.ready, report.render()
-    assert [check.id for check in report.checks if check.status == WARN] == ["get-chunks"]
+    assert [check.id for check in report.checks if check.status == WARN] == ["info", "get-chunks"]
 
 
 def test_a_back_end_that_is_down_raises_and_keeps_its_error(template: ModuleType, searcher: Searcher) -> None:
@@ -109,10 +110,12 @@ def test_the_token_comes_from_the_environment_and_is_stored_nowhere(
 ) -> None:
     monkeypatch.setenv(template.TOKEN_VARIABLE, "open-sesame")
 
-    pipeline, document = template.CONNECTOR_SPEC.connect_with(CONNECTION)
+    pipeline, document = template.CONNECTOR_SPEC.connect_with(CONNECTION, environ=os.environ)
 
     assert searcher.tokens == ["open-sesame"]
-    assert document == {"type": template.CONNECTOR_TYPE, **CONNECTION}
+    assert document == {"type": template.CONNECTOR_TYPE, **CONNECTION, "token": f"env:{template.TOKEN_VARIABLE}"}
+    template.CONNECTOR_SPEC.build(document)
+    assert searcher.tokens == ["open-sesame"] * 2
     assert "open-sesame" not in json.dumps([document, pipeline.info(), pipeline.run_snapshot()])
 
 

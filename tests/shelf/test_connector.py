@@ -337,7 +337,7 @@ def test_settings_that_cannot_be_used_are_the_registration_s_error(home: Path) -
         ({"path": "x", "asker": "reader"}, "keys: is required"),
         ({"path": "x", "chunk_size": 0}, "at least 1"),
         ({"path": "x", "chunk_size": 10}, "give documents, or leave it out"),
-        ({"path": "x", "documents": "y"}, "everyone is asking"),
+        ({"path": "x", "documents": "."}, "everyone is asking"),
         ({"path": "x", "documents": "y", "readers": "*"}, "readers is no list"),
     ],
 )

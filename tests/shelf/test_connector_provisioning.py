@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 import estante
-from estante.contract.errors import ConnectorOperationalError, ConnectorRegistrationError
+from estante.contract.errors import ConnectorError, ConnectorOperationalError, ConnectorRegistrationError
 from estante.index.lock import WriterLock
 from estante.model.errors import ContractBroken, CorruptShelf, LockedShelf, NotFound, SettingsError
 from estante.shelf.connector import build, connect
 from estante.shelf.provisioning import FORMAT, MARK, Plan, provision, refuse_unfinished, standing
+from estante.shelf.settings import find_home
 from tests.parts import TinyEncoder
 from tests.shelf.bound import documents, know_the_tiny_encoder, provisioned
 
@@ -401,7 +402,7 @@ def test_a_plan_that_cannot_be_carried_out_is_refused_and_leaves_nothing(
 
     assert complaint in f"{caught.value.message} {caught.value.hint}"
     assert not (home / "estante.toml").exists()
-    assert builds(home) == []
+    assert not (home / ".estante" / "builds").exists() or builds(home) == []
 
 
 def test_documents_that_are_not_there_are_refused_before_anything_is_touched(tmp_path: Path) -> None:
@@ -426,3 +427,46 @@ def test_the_writer_s_place_is_given_back_after_a_failure(home: Path, tmp_path: 
 
     with WriterLock(home / ".estante" / "builds", 0.0).held("test"):
         pass
+
+
+def test_a_snapshot_counts_what_provisioning_left_out_for_who_may_read_the_rest(tmp_path: Path, new: Path) -> None:
+    (new / "scan.pdf").write_bytes(b"%PDF-torn")
+    home = provisioned(tmp_path / "home", new, readers=("finance",))
+
+    def told(**binding: Any) -> object:
+        pipeline = build({"path": str(home), **binding})
+        try:
+            return pipeline.run_snapshot()["observations"].get("skipped_items")
+        finally:
+            pipeline.close()
+
+    assert told(asker="owner") == 1
+    assert told(asker="reader", keys=["finance"]) == 1
+    assert told(asker="reader", keys=["health"]) is None
+    assert told() is None
+
+
+def test_what_a_provisioning_left_behind_hides_no_bookcase_above_it(tmp_path: Path, home: Path) -> None:
+    inner = home / "inner"
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SettingsError, match=r"nothing to read .*it holds no files"):
+        provisioned(inner, tmp_path / "empty")
+
+    assert find_home(inner) == home
+
+
+@pytest.mark.parametrize(
+    ("more", "complaint"),
+    [
+        ({"chunker": "window"}, "^there is no chunker named 'window'. Did you mean 'windows'?"),
+        ({"documents": "nowhere"}, "there are no documents at"),
+    ],
+)
+def test_what_is_wrong_with_a_plan_is_told_before_who_may_read_it(
+    tmp_path: Path, new: Path, more: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(ConnectorError, match=complaint) as caught:
+        connect({"path": str(tmp_path / "home"), "documents": str(new), **more})
+
+    assert "builds" not in str(caught.value)
+    assert not (tmp_path / "home").exists()

@@ -339,3 +339,13 @@ def test_a_name_that_was_asked_for_and_is_taken_is_refused(tmp_path: Path) -> No
 
     with pytest.raises(NameTaken, match="'manuais' reads"):
         add(sources, tmp_path / "two", name="Manuais")
+
+
+def test_a_folder_that_another_source_reads_is_told_of(docs: Path, tmp_path: Path) -> None:
+    once = add(Sources(), docs)
+    (tmp_path / "other").mkdir()
+    twice = add(add(once, docs, name="again"), tmp_path / "other")
+
+    assert once.twice("docs") == ""
+    assert twice.twice("again") == "the folder of 'again' is read by 'docs', too; its passages come up twice"
+    assert twice.twice("other") == ""

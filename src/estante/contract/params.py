@@ -395,7 +395,12 @@ def _either(choices: Sequence[Any]) -> str:
 
 
 def _near(name: object, known: Sequence[Any]) -> str:
-    near = get_close_matches(name, [one for one in known if isinstance(one, str)], n=1) if isinstance(name, str) else []
+    texts = [one for one in known if isinstance(one, str)]
+    if not isinstance(name, str):
+        return ""
+    # A word cut short means what begins with it, however alike another one looks.
+    begun = [one for one in texts if len(name) > 1 and one.startswith(name)]
+    near = begun or get_close_matches(name, texts, n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

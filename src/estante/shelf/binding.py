@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
@@ -108,6 +108,10 @@ class Binding:
         """Whether anything on this shelf can be the asker's to read."""
         return shelf == SHARED or self.asker != EVERYONE
 
+    def reads_of(self, readers: Sequence[str]) -> bool:
+        """Whether the asker may read what is for these readers."""
+        return self.asker == OWNER or "*" in readers or not set(self.keys).isdisjoint(readers)
+
     def reads(self, shelf: str) -> bool:
         """Whether this shelf is asked."""
         return self.opens(shelf) and self.shelf in (ALL, shelf)
@@ -119,7 +123,8 @@ class Binding:
 
     def filters(self) -> list[dict[str, Any]]:
         """What is always applied, for a host to show and never to apply again."""
-        told = [{"name": "asker", "description": "Nothing is shown that they may not read.", "value": self.asker}]
+        who = "Who is asking; what they may not read is never shown."
+        told = [{"name": "asker", "description": who, "value": self.asker}]
         if self.shelf != ALL:
             told.append({"name": "shelf", "description": "The one shelf that is asked.", "value": self.shelf})
         if self.where:
@@ -153,4 +158,4 @@ def _refusals() -> Iterator[None]:
     try:
         yield
     except EstanteError as error:
-        raise ConnectorRegistrationError(f"{error.message}; {error.hint}") from error
+        raise ConnectorRegistrationError(f"{error.message}. {error.hint}") from error

@@ -113,6 +113,7 @@ class Bookcase:
             self._hand_over(before, sources)
             work = self._shelving(progress)
             work.notes += _readers_told(before, sources, {name for name, _ in meant}, options["readers"])
+            work.notes += [note for name, _ in dict.fromkeys(meant) if (note := sources.twice(name))]
             for name, within in dict.fromkeys(meant):
                 self._read(work, sources, sources.find(name), within)
         return work.outcome(time.perf_counter() - started)

@@ -181,15 +181,20 @@ def border(what: str, *, frank: bool) -> Iterator[None]:
     except ConnectorError:
         raise
     except QueryError as error:
-        raise ContractValueError(f"{error.message}; {error.hint}") from error
+        raise ContractValueError(said(error)) from error
     except SettingsError as error:
-        raise ConnectorRegistrationError(f"{error.message}; {error.hint}") from error
+        raise ConnectorRegistrationError(said(error)) from error
     except EstanteError as error:
         told = error.message if frank or not isinstance(error, CorruptShelf) else "the shelf is damaged"
         raise ConnectorOperationalError(f"{what} failed: {told}. {error.hint}") from error
     except Exception as error:
         # What a stranger's error says may hold anything, a text or a credential; the cause has it.
         raise ConnectorOperationalError(f"{what} failed with {type(error).__name__}; see its cause") from error
+
+
+def said(error: EstanteError) -> str:
+    """What went wrong, and what to do next, as sentences."""
+    return f"{error.message.rstrip('.')}. {error.hint}"
 
 
 def distinct(places: Sequence[Place]) -> list[str]:

@@ -18,7 +18,7 @@ from estante.shelf.binding import ALL, ASKERS, EVERYONE, READER, SHELVES, Bindin
 from estante.shelf.border import border
 from estante.shelf.opening import absolute, as_pipeline, opened
 from estante.shelf.pipeline import CONNECTOR_TYPE, BookcasePipeline
-from estante.shelf.provisioning import SIZES, Plan, provision
+from estante.shelf.provisioning import SIZES, Plan, check, provision
 from estante.shelf.reference import REFERENCE_SPEC
 
 PARAMS: Final[list[ParamField]] = [
@@ -78,7 +78,8 @@ PARAMS: Final[list[ParamField]] = [
         "name": "readers",
         "label": "Readers",
         "type": "any",
-        "help": 'Who may read what is provisioned: ["*"] for everyone, or keys. Left out, the owner alone.',
+        "help": 'Who may read what is provisioned: ["*"] for everyone, or keys. Left out, the owner alone, and then '
+        "the asker must be said.",
     },
     {
         "name": "chunker",
@@ -147,27 +148,27 @@ def connect(params: dict[str, Any]) -> tuple[BookcasePipeline, dict[str, Any]]:
     """
     values = validate_params(PARAMS, params)
     home, binding = absolute(values["path"]), Binding.of(values)
+    outcome = None
     if "documents" in values:
-        plan = _plan(values, binding)
+        plan = _plan(values)
         with border("provisioning", frank=True):
-            provision(Path(home), plan)
+            check(Path(home), plan)
+        _refuse_unread(plan, binding)
+        with border("provisioning", frank=True):
+            outcome = provision(Path(home), plan)
     elif given := [name for name in _PLAN if name in values]:
         raise ConnectorRegistrationError(
             f"{given[0]} says how documents are provisioned; give documents, or leave it out"
         )
     pipeline = opened(home, binding, BookcasePipeline)
+    pipeline.outcome = outcome
     return pipeline, pipeline.connection()
 
 
-def _plan(values: Mapping[str, Any], binding: Binding) -> Plan:
+def _plan(values: Mapping[str, Any]) -> Plan:
     readers = values.get("readers")
     if readers is not None and not isinstance(readers, list | tuple):
         raise ConnectorRegistrationError('readers is no list; give one, such as ["*"] or ["finance"]')
-    if not readers and binding.asker == EVERYONE:
-        raise ConnectorRegistrationError(
-            "what is provisioned without readers is for the owner alone, and everyone is asking; "
-            'give readers, such as ["*"], or say who asks'
-        )
     return Plan(
         documents=Path(absolute(values["documents"])),
         readers=None if readers is None else tuple(readers),
@@ -175,6 +176,15 @@ def _plan(values: Mapping[str, Any], binding: Binding) -> Plan:
         chunk_size=values.get("chunk_size"),
         chunk_overlap=values.get("chunk_overlap"),
     )
+
+
+def _refuse_unread(plan: Plan, binding: Binding) -> None:
+    """Raises for what would be provisioned only to be hidden from who asks."""
+    if not plan.readers and binding.asker == EVERYONE:
+        raise ConnectorRegistrationError(
+            "what is provisioned without readers is for the owner alone, and everyone is asking; "
+            'give readers, such as ["*"], or say who asks'
+        )
 
 
 def list_datasets(params: dict[str, Any]) -> list[DatasetRef]:

@@ -15,7 +15,7 @@ from estante.shelf.bookcase import Bookcase, parts_of
 from estante.shelf.border import border
 from estante.shelf.harness import BookcaseHarness
 from estante.shelf.pipeline import BookcasePipeline
-from estante.shelf.provisioning import refuse_unfinished, standing
+from estante.shelf.provisioning import refuse_unfinished, skipped_for, standing
 from estante.shelf.settings import Settings, load
 
 Kind = TypeVar("Kind", bound=BookcasePipeline)
@@ -57,7 +57,7 @@ def opened(path: str, binding: Binding, kind: type[Kind], **more: Any) -> Kind:
         case, settings = _opened(Path(home), binding)
     try:
         tenant, engine, shelves = parts_of(case)
-        return kind(
+        made = kind(
             tenant=tenant,
             engine=engine,
             shelves=shelves,
@@ -67,6 +67,8 @@ def opened(path: str, binding: Binding, kind: type[Kind], **more: Any) -> Kind:
             harness=lambda: BookcaseHarness(settings, binding),
             **more,
         )
+        made.skipped_items = skipped_for(Path(home), binding.reads_of)
+        return made
     except BaseException:
         case.close()
         raise

@@ -36,7 +36,7 @@ from estante.index.engine import Engine
 from estante.model.asking import Hit, Query
 from estante.model.content import Chunk
 from estante.model.errors import Unavailable
-from estante.model.ports import Store, View
+from estante.model.ports import Outcome, Store, View
 from estante.shelf import answering, border
 from estante.shelf.binding import Binding
 from estante.shelf.border import Place
@@ -68,6 +68,11 @@ class BookcasePipeline(RagPipeline):
 
     name = "estante"
     retrieval_mode = "scored"
+    skipped_items: int | None = None
+    """How many items the provisioning of the bookcase left out, where there was one and the asker may know."""
+
+    outcome: Outcome | None = None
+    """What was done by the provisioning that this pipeline was connected by."""
 
     def __init__(
         self,
@@ -368,6 +373,7 @@ class BookcasePipeline(RagPipeline):
                 "document_count": sum(one.documents for one in held),
                 "chunk_count": sum(one.chunks for one in held),
                 "languages": languages,
+                **({} if self.skipped_items is None else {"skipped_items": self.skipped_items}),
                 "last_change": mark,
             },
         }

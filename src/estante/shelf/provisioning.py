@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,14 +22,15 @@ from typing import Any, Final
 from estante.index.boundary import unwritable
 from estante.index.lock import WriterLock
 from estante.index.segments import sync_directory
+from estante.ingest.chunking import CHUNKERS
+from estante.ingest.pipeline import chunker
 from estante.model.errors import CorruptShelf, NotFound, SettingsError
 from estante.model.ports import Outcome, Progress
 from estante.security.paths import private_directory, private_file
 from estante.shelf.assemble import create, open_bookcase
 from estante.shelf.local import PRIVATE, SHARED
-from estante.shelf.settings import FILE, FOLDER, load
+from estante.shelf.settings import BUILDS, FILE, FOLDER, load
 
-BUILDS: Final = "builds"
 RECORD: Final = "provision.json"
 FORMAT: Final = "estante.provision.v1"
 MARK: Final = "# Written by provisioning, which replaces this file and what it stands for.\n"
@@ -59,9 +60,7 @@ def provision(home: Path, plan: Plan, *, progress: Progress | None = None, wait:
     for documents that hold nothing to read, and whatever goes wrong while it is built; then all is as before.
     """
     home = Path(os.path.abspath(home))
-    if not plan.documents.exists():
-        raise NotFound(f"there are no documents at {plan.documents}", hint="Check the path.")
-    _refuse_kept(home)
+    check(home, plan)
     private_directory(home / FOLDER)
     builds = private_directory(home / FOLDER / BUILDS)
     with WriterLock(builds, wait).held("provision"):
@@ -76,6 +75,31 @@ def provision(home: Path, plan: Plan, *, progress: Progress | None = None, wait:
         # The commit: before it the old shelves are opened, behind it the new ones.
         _write(home / FILE, _settings_text(plan, home, f"{FOLDER}/{BUILDS}/{build.name}/"))
     return outcome
+
+
+def check(home: Path, plan: Plan) -> None:
+    """Raises what ``provision`` would raise of a plan before it builds anything; nothing is touched."""
+    if not plan.documents.exists():
+        raise NotFound(f"there are no documents at {plan.documents}", hint="Check the path.")
+    use = _chunker(home, plan)
+    CHUNKERS.load(use)
+    if sizes := _sizes(use, plan):
+        chunker(use, dict(sizes))
+    _refuse_kept(home)
+
+
+def skipped_for(home: Path, reads: Callable[[Sequence[str]], bool]) -> int | None:
+    """How many items the provisioning of what stands left out; None where there was none, or where it is not told.
+
+    ``reads`` says of the readers of what was provisioned whether all of it is the asker's to read.
+    """
+    for build in standing(Path(os.path.abspath(home))):
+        try:
+            record = json.loads((build / RECORD).read_text("utf-8"))
+            return len(record["skipped"]) if reads(record["readers"]) else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+    return None
 
 
 def standing(home: Path) -> frozenset[Path]:
@@ -110,8 +134,7 @@ def _built(build: Path, plan: Plan, home: Path, progress: Progress | None) -> Ou
         documents = len(case)
     if not outcome.chunks:
         raise SettingsError(
-            f"there is nothing to read in {plan.documents}: {len(outcome.skipped)} items were skipped",
-            hint="Name a folder with documents.",
+            f"there is nothing to read in {plan.documents}: {_left_out(outcome)}", hint="Name a folder with documents."
         )
     with open_bookcase(build, settings) as case:
         status = case.status()
@@ -122,7 +145,9 @@ def _built(build: Path, plan: Plan, home: Path, progress: Progress | None) -> Ou
         raise CorruptShelf(f"what was written is not what is read: {told}", hint="Check the disk, and provision again.")
     skipped = [{"uri": one.uri, "reason": one.reason} for one in outcome.skipped]
     made = {"encoder": status.encoder, "analyzer": status.analyzer, "chunker": status.chunker}
-    _write(build / RECORD, json.dumps({"format": FORMAT, **held, "skipped": skipped, **made}, indent=2) + "\n")
+    told_readers = list(plan.readers or ())
+    record = {"format": FORMAT, **held, "readers": told_readers, "skipped": skipped, **made}
+    _write(build / RECORD, json.dumps(record, indent=2) + "\n")
     (build / FILE).unlink()
     with suppress(OSError):  # Made for every bookcase; the shelves of a build stand beside it.
         (build / FOLDER).rmdir()
@@ -130,14 +155,23 @@ def _built(build: Path, plan: Plan, home: Path, progress: Progress | None) -> Ou
     return outcome
 
 
+def _left_out(outcome: Outcome) -> str:
+    """What was skipped, in words: how many, and the first."""
+    if not outcome.skipped:
+        return "it holds no files"
+    first = outcome.skipped[0]
+    count = len(outcome.skipped)
+    return f"{count} {'item was' if count == 1 else 'items were'} skipped, such as {first.uri}: {first.reason}"
+
+
 def _settings_text(plan: Plan, home: Path, shelves: str) -> str:
     """The settings file: everything that shapes the shelves, so that whoever opens them goes on in the same way."""
     told = load(home, files=False)
-    chunker = plan.chunker or told.chunker.use
+    use = _chunker(home, plan)
     sections: dict[str, dict[str, Any]] = {
         "": {"tenant": plan.tenant or told.tenant},
         "encoder": {"use": plan.encoder or told.encoder.use, **plan.options},
-        "chunker": {"use": chunker, **_sizes(chunker, plan)},
+        "chunker": {"use": use, **_sizes(use, plan)},
         f"shelf.{SHARED}": {"path": f"{shelves}{SHARED}"},
         f"shelf.{PRIVATE}": {"path": f"{shelves}{PRIVATE}"},
     }
@@ -149,13 +183,17 @@ def _settings_text(plan: Plan, home: Path, shelves: str) -> str:
     return "\n".join(lines)
 
 
-def _sizes(chunker: str, plan: Plan) -> dict[str, int]:
+def _chunker(home: Path, plan: Plan) -> str:
+    return plan.chunker or load(home, files=False).chunker.use
+
+
+def _sizes(use: str, plan: Plan) -> dict[str, int]:
     """The options of the chunker that stand for the size and the overlap of chunks."""
     found: dict[str, int] = {}
-    names = SIZES.get(chunker, (None, None))
+    names = SIZES.get(use, (None, None))
     for what, name, value in zip(("size", "overlap"), names, (plan.chunk_size, plan.chunk_overlap), strict=True):
         if value is not None and name is None:
-            raise SettingsError(f"the chunker {chunker!r} has no {what} of chunks", hint="Leave it out.")
+            raise SettingsError(f"the chunker {use!r} has no {what} of chunks", hint="Leave it out.")
         if value is not None and name is not None:
             found[name] = value
     return found

@@ -28,6 +28,8 @@ from estante.shelf.credentials import is_credential
 
 FILE: Final = "estante.toml"
 FOLDER: Final = ".estante"
+BUILDS: Final = "builds"
+"""Where in it provisioned shelves stand."""
 HOME_VARIABLE: Final = "ESTANTE_HOME"
 PREFIX: Final = "ESTANTE_"
 DEFAULT: Final = "default"
@@ -257,9 +259,17 @@ def find_home(start: Path) -> Path | None:
     """The nearest folder, from ``start`` upwards, that holds a bookcase or its settings; None when there is none."""
     start = Path(os.path.abspath(start))
     for folder in (start, *start.parents):
-        if (folder / FOLDER).is_dir() or (folder / FILE).is_file():
+        if (folder / FILE).is_file() or _holds_shelves(folder / FOLDER):
             return folder
     return None
+
+
+def _holds_shelves(folder: Path) -> bool:
+    """Whether a bookcase is there, and not merely what a provisioning that never ended has left behind."""
+    try:
+        return folder.is_dir() and os.listdir(folder) != [BUILDS]
+    except OSError:
+        return True  # Whoever opens it is told what is wrong with it.
 
 
 def environment() -> Mapping[str, str]:

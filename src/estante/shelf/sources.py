@@ -177,6 +177,14 @@ class Sources:
                 found |= {(one.place / file).relative_to(whole.place).as_posix() for file in one.files}
         return sorted(map(shown, found))
 
+    def twice(self, name: str) -> str:
+        """What is to be said of a folder that other sources read, too; empty when none does."""
+        one = self.find(name)
+        others = [other.name for other in self.known if other.name != one.name and other.place == one.place]
+        if one.files is not None or not others:
+            return ""
+        return f"the folder of {one.name!r} is read by {', '.join(map(repr, others))}, too; its passages come up twice"
+
     def owns(self, one: Known) -> Callable[[str], bool]:
         """Whether a source still has an item that it brought: not when it now stands in a source of its own."""
         if one.files is not None:

@@ -13,7 +13,8 @@ from estante.contract import registry
 from estante.serve.cli.main import main
 
 CONNECTOR = """
-from estante.contract.models import RetrievedChunk
+from estante.contract.errors import ConnectorRegistrationError
+from estante.contract.models import ConnectorHealth, RetrievedChunk
 from estante.contract.pipeline import RagPipeline
 from estante.contract.registry import ConnectorSpec
 
@@ -29,6 +30,11 @@ class Wiki(RagPipeline):
     def query(self, text, top_k=5):
         return []
 
+    def health(self):
+        if self.connection["url"] == "faulty":
+            raise OSError("tr0ub4dor")
+        return ConnectorHealth(self.connection["url"] != "ill", "it has\\nno pages")
+
     def close(self):
         Wiki.closed += 1
 
@@ -36,6 +42,8 @@ class Wiki(RagPipeline):
 def connect(params):
     if params.get("url") == "down":
         raise OSError("tr0ub4dor")
+    if params.get("url") == "never":
+        raise ConnectorRegistrationError("url is 'never'; name one that is")
     print("connecting")
     return Wiki(params), {"type": "wiki", **params}
 
@@ -260,3 +268,60 @@ def test_what_cannot_be_connected_says_so(capsys: Streams, connector_type: str, 
 def test_a_connector_that_fails_is_named(capsys: Streams) -> None:
     assert main(["connect", "wiki", "--param", "url=down"]) == 1
     assert "connector 'wiki' failed: OSError" in capsys.readouterr().err
+
+
+def test_parameters_that_connecting_refuses_end_as_those_that_the_schema_refuses(capsys: Streams) -> None:
+    assert main(["connect", "wiki", "--param", "url=never"]) == 2
+
+    found = capsys.readouterr().err
+    assert "url is 'never'" in found
+    assert "hint: Run: estante connectors wiki" in found
+
+
+@pytest.mark.parametrize(
+    ("url", "told"), [("ill", "not well: it has no pages"), ("faulty", "not well: health() failed with OSError")]
+)
+def test_what_is_connected_and_not_well_says_so_beside_its_document(capsys: Streams, url: str, told: str) -> None:
+    assert main(["connect", "wiki", "--param", f"url={url}"]) == 0
+
+    found = capsys.readouterr()
+    assert json.loads(found.out)["url"] == url
+    assert told in found.err
+    assert "tr0ub4dor" not in found.err
+    assert sys.modules["wiki_rag"].Wiki.closed == 1
+
+
+def test_a_saved_document_that_replaces_another_says_so(capsys: Streams, tmp_path: Path) -> None:
+    order = ["connect", "wiki", "--param", "url=a", "--save", "a.json"]
+
+    main(order)
+    main(order)
+
+    assert capsys.readouterr().out == "saved a.json\nsaved a.json, which replaced what was there\n"
+
+
+@pytest.mark.parametrize("where", ["nowhere/a.json", "."])
+def test_a_document_that_cannot_be_kept_is_refused_before_anything_is_connected(capsys: Streams, where: str) -> None:
+    assert main(["connect", "wiki", "--param", "url=down", "--save", where]) == 2
+    assert "--save" in capsys.readouterr().err
+
+
+def test_what_provisioning_leaves_out_is_told_beside_the_document(
+    capsys: Streams, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from estante.shelf.connector import CONNECTOR_SPEC
+
+    registry.register_connector(CONNECTOR_SPEC)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("O prazo e de dez dias.", "utf-8")
+    (tmp_path / "docs" / "bad.pdf").write_bytes(b"%PDF-1.4 garbage")
+    order = ["connect", "estante", "--param", "path=b", "--param", "documents=docs", "--param", 'readers=["*"]']
+
+    assert main(order) == 0
+    found = capsys.readouterr()
+    assert json.loads(found.out)["type"] == "estante"
+    assert "1 added" in found.err
+    assert "skipped: bad.pdf: " in found.err
+
+    assert main([*order, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["provisioned"]["skipped"][0]["uri"] == "bad.pdf"

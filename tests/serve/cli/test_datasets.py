@@ -125,7 +125,7 @@ def test_documents_without_text_and_files_passed_over_are_told(here: Path, run: 
 
     _, err = run("build", "--folder", "handbook", "--out", "a")
     assert "warning: scan.md has no text" in err
-    assert "1 file passed over; --verbose lists them" in err
+    assert "passed over: 1 .png (1 file); --verbose lists them" in err
     assert "photo.png: " in run("build", "--folder", "handbook", "--out", "b", "--verbose")[1]
 
     found = told("build", "--folder", "handbook", "--out", "c")
@@ -609,3 +609,10 @@ def test_every_failure_of_the_contract_ends_with_1_and_a_hint(kind: type[Connect
 
 def test_another_failure_is_not_one_of_the_contract() -> None:
     assert contract_error(ValueError("x")) is None
+
+
+def test_an_overlap_that_a_smaller_size_leaves_behind_is_the_hint(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["dataset", "build", "--folder", "handbook", "--out", "a", "--chunk-size", "60"]) == 2
+    assert "Give --chunk-overlap below 60, too." in capsys.readouterr().err

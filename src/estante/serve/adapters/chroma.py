@@ -304,7 +304,18 @@ def _embedder(params: Mapping[str, Any], collection: Theirs) -> tuple[Embed, Emb
         raise wrong(
             "embedder", f"the embedding function of the collection cannot be made; name one ({told(error)})"
         ) from error
-    return _faced(function), _space(configured)
+    return _lent(_faced(function), str(configured.get("name"))), _space(configured)
+
+
+def _lent(embed: Embed, name: str) -> Embed:
+    """The function that the collection itself names; when it fails the error says what can be named instead."""
+    fetched = ", which fetches its model from the network before its first use," if name == "default" else ""
+
+    def embedding(texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        with _reaching(f"Chroma's embedding function {name!r}{fetched} failed; name another one (embedder)"):
+            return embed(texts)
+
+    return embedding
 
 
 def _faced(embedder: Theirs) -> Embed:

@@ -17,13 +17,17 @@ from estante.contract.references import resolve_secret
 Anything = Any
 
 
+class MissingLibrary(ConnectorRegistrationError):
+    """A connector needs a library that is not installed; the message says how to install it."""
+
+
 @contextmanager
 def library(extra: str) -> Iterator[None]:
     """Inside, a library is imported; without it the error names the extra that brings it."""
     try:
         yield
     except ModuleNotFoundError as error:
-        raise ConnectorRegistrationError(
+        raise MissingLibrary(
             f'the {extra} connector needs {error.name}; run: pip install "estante[{extra}]"'
         ) from error
 

@@ -28,7 +28,14 @@ def contract_error(error: BaseException) -> EstanteError | None:
     return _told(error) if isinstance(error, ConnectorError) else None
 
 
+def lacks_library(error: BaseException) -> bool:
+    """Whether a connector says that a library which it needs is not installed."""
+    return any(kind.__name__ == "MissingLibrary" for kind in type(error).__mro__)
+
+
 def _told(error: ConnectorError) -> EstanteError:
+    if lacks_library(error):
+        return MissingExtra(str(error), hint="Install it in the same environment, then run the same command again.")
     kinds = (kind.__name__ for kind in type(error).__mro__)
     hint = next((_HINTS[kind] for kind in kinds if kind in _HINTS), _HINTS["ConnectorContractError"])
     return ContractBroken(str(error) or type(error).__name__, hint=hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -14,12 +14,14 @@ import typer
 from estante.model.errors import SettingsError
 from estante.serve.cli.borders import strangers
 from estante.serve.cli.calls import Call
+from estante.serve.cli.filling import aside
 from estante.serve.cli.output import Output, one_line, typed
-from estante.serve.cli.pipelines import object_of, spec_of
+from estante.serve.cli.pipelines import connected, object_of, spec_of
 
 if TYPE_CHECKING:
     from estante.contract.registry import ConnectorRow
     from estante.contract.specs import ConnectorSpec
+    from estante.model.ports import Outcome
 
 BROKEN: Final = 1
 
@@ -169,35 +171,92 @@ def connect(
 
     Example: estante connect wiki --param url=https://wiki.example.org --param token=env:WIKI_TOKEN
     """
-    from estante.contract.connections import dump_connection, save_connection
+    from estante.contract.connections import dump_connection
 
     with redirect_stdout(sys.stderr):
         spec = spec_of(typed(connector_type))
-        document = _bound(spec, {**object_of(params, "--params"), **_named(spec, param or [])})
+        given = {**object_of(params, "--params"), **_named(spec, param or [])}
+        # Before anything is provisioned for a document that could not be kept.
+        replaced = save is not None and _claimed(save)
+        bound = _bound(spec, given)
     if save is not None:
-        save_connection(save, document)
+        _save(save, bound.document)
     if call.out.json:
-        call.out.value({"connector_type": spec.connector_type, "connection": document})
+        call.out.value(_told(spec, bound))
     elif save is None:
-        call.out.exact(dump_connection(document))
+        call.out.exact(dump_connection(bound.document))
     else:
-        call.out.line(f"saved {one_line(str(save))}")
+        call.out.line(f"saved {one_line(str(save))}{', which replaced what was there' if replaced else ''}")
+    if bound.outcome is not None:
+        aside(call.out, bound.outcome)
+    if bound.unwell:
+        call.out.warn(f"it is connected, and not well: {one_line(bound.unwell)}")
 
 
-def _bound(spec: ConnectorSpec, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The connection document of a pipeline that is closed again."""
-    from estante.contract.params import ParamsError
-    from estante.shelf.settings import environment
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """What connecting gave: the document, what is told of bad health, and what was provisioned for it."""
+
+    document: dict[str, Any]
+    unwell: str
+    outcome: Outcome | None
+
+
+def _bound(spec: ConnectorSpec, given: Mapping[str, Any]) -> _Bound:
+    """What connecting gives; the pipeline is closed again."""
+    from estante.model.ports import Outcome
 
     with strangers(f"connector {spec.connector_type!r}"):
+        pipeline, document = connected(spec, given)
+        outcome = getattr(pipeline, "outcome", None)
         try:
-            pipeline, document = spec.connect_with(given, environ=environment())
-        except ParamsError as error:
-            raise SettingsError(str(error), hint=f"Run: estante connectors {spec.connector_type}") from error
-        close = getattr(pipeline, "close", None)
-        if callable(close):
-            close()
-    return document
+            unwell = _unwell(pipeline)
+        finally:
+            close = getattr(pipeline, "close", None)
+            if callable(close):
+                close()
+    return _Bound(document, unwell, outcome if isinstance(outcome, Outcome) else None)
+
+
+def _unwell(pipeline: object) -> str:
+    """What a pipeline tells of its bad health; empty when it is well, or does not say."""
+    ask = getattr(pipeline, "health", None)
+    if not callable(ask):
+        return ""
+    try:
+        health = ask()
+    except Exception as error:  # noqa: BLE001 - whatever is wrong, it is connected, and its document is the result.
+        return f"health() failed with {type(error).__name__}"
+    if getattr(health, "ok", None) is not False:
+        return ""
+    return str(getattr(health, "detail", "") or "it does not say why")
+
+
+def _told(spec: ConnectorSpec, bound: _Bound) -> dict[str, Any]:
+    from estante.model.wire import outcome_to_json
+
+    provisioned = {} if bound.outcome is None else {"provisioned": outcome_to_json(bound.outcome)}
+    unwell = {"unwell": bound.unwell} if bound.unwell else {}
+    return {"connector_type": spec.connector_type, "connection": bound.document, **provisioned, **unwell}
+
+
+def _claimed(save: Path) -> bool:
+    """Whether there is a file that will be replaced. Raises ``SettingsError`` where none can be written."""
+    if save.is_dir() or not save.absolute().parent.is_dir():
+        what = "is a folder" if save.is_dir() else "is in a folder that is not there"
+        raise SettingsError(f"--save {save} {what}", hint="Name a file in a folder that is there.")
+    return save.exists()
+
+
+def _save(save: Path, document: Mapping[str, Any]) -> None:
+    from estante.contract.connections import save_connection
+
+    try:
+        save_connection(save, document)
+    except OSError as error:
+        raise SettingsError(
+            f"--save {save} cannot be written: {error.strerror or error}", hint="Name a file that you may write."
+        ) from error
 
 
 def _named(spec: ConnectorSpec, given: Sequence[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import typer
 from estante.model.errors import SettingsError, Unreadable
 from estante.serve.cli.borders import kit, strangers
 from estante.serve.cli.calls import Call
-from estante.serve.cli.output import Output, Part, counted, one_line
+from estante.serve.cli.output import Output, Part, counted, one_line, suffixes
 
 if TYPE_CHECKING:
     from estante.contract.dataset.corpus import Dataset
@@ -26,6 +26,11 @@ SHOWN: Final = 20
 """How many ids of one kind are printed without ``--verbose``."""
 
 DIFFERENT: Final = 1
+
+_CHANGED: Final = (
+    "Get an unchanged copy of the folder. A manifest records sums of the whole, so which chunk changed it cannot tell; "
+    "to see that, freeze the documents again and compare."
+)
 
 Out = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="The folder to write; new, or empty.", show_default=False)
@@ -89,7 +94,8 @@ def _check_windows(chunk_size: int, chunk_overlap: int) -> None:
     try:
         check_windows(chunk_size, chunk_overlap)
     except ContractValueError as error:
-        raise SettingsError(str(error), hint="Give other lengths, or leave both options out.") from error
+        below = f"Give --chunk-overlap below {chunk_size}, too." if 0 < chunk_size <= chunk_overlap else ""
+        raise SettingsError(str(error), hint=below or "Give other lengths, or leave both options out.") from error
 
 
 def _loaded(folder: Path, exclude: Sequence[str], *, strict: bool) -> LoadedDocuments:
@@ -112,7 +118,9 @@ def _print_left_out(out: Output, documents: LoadedDocuments) -> None:
     for path in documents.blank:
         out.warn(f"{one_line(path)} has no text, so no chunk is of it")
     if documents.passed_over and not out.verbose:
-        out.note(("note:", "bold"), f" {counted(len(documents.passed_over), 'file')} passed over; --verbose lists them")
+        kinds = suffixes(Path(path).suffix.lower() for path, _ in documents.passed_over)
+        held = counted(len(documents.passed_over), "file")
+        out.note(("note:", "bold"), f" passed over: {kinds} ({held}); --verbose lists them")
     for path, reason in documents.passed_over if out.verbose else ():
         out.note(("note:", "bold"), f" {one_line(path)}: {one_line(reason)}")
 
@@ -203,6 +211,8 @@ def verify(call: Call, folder: Folder) -> int:
         return DIFFERENT if problems else 0
     for problem in problems:
         call.out.line(("problem", "bold red"), f"  {one_line(problem)}")
+    if problems:
+        call.out.note(("hint:", "bold"), f" {_CHANGED}")
     if dataset is not None:
         held = f"{counted(dataset.chunk_count, 'chunk')} of {counted(len(dataset.sources), 'source')}"
         call.out.line(("ok", "green"), f"  {dataset.dataset_id}, {held}, core {dataset.core_sha256}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -14,7 +13,7 @@ import typer
 
 from estante.model.errors import NameTaken, NotFound, SettingsError
 from estante.serve.cli.calls import Call
-from estante.serve.cli.output import Output, counted, one_line, typed
+from estante.serve.cli.output import Output, counted, one_line, suffixes, typed
 from estante.serve.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
 
 SHOWN: Final = 20
 """Skipped items that are listed unless all are asked for."""
-
-KINDS: Final = 6
-"""Kinds of files without an extractor that are counted by name."""
 
 _UNKNOWN: Final = re.compile(r"no extractor for (?:(\.\S+)|a name without suffix)")
 _READERS: Final = re.compile(r"source .+: (?:was .+, is now .+|stays .+; to close .+|nothing describes it any more.+)")
@@ -256,20 +252,30 @@ def report(out: Output, outcome: Outcome, *, strict: bool = False, news: bool = 
         return code
     if news or code or not out.quiet:
         out.line(summary(outcome))
+    _left_out(out, outcome, failing=bool(code), trouble=trouble)
+    return code
+
+
+def aside(out: Output, outcome: Outcome) -> None:
+    """Prints what was done and what was left out on stderr, for a command whose result is another."""
+    out.note(summary(outcome))
+    _left_out(out, outcome, failing=bool(outcome.skipped), trouble=False)
+
+
+def _left_out(out: Output, outcome: Outcome, *, failing: bool, trouble: bool) -> None:
     aloud = Output(verbose=out.verbose)  # What makes a command fail is named, also by a quiet one.
     plain = [one for one in outcome.skipped if _UNKNOWN.fullmatch(one.reason)]
     needing = [one for one in outcome.skipped if not _UNKNOWN.fullmatch(one.reason)]
-    _listed(aloud if code or trouble else out, "skipped", _lines(needing))
+    _listed(aloud if failing or trouble else out, "skipped", _lines(needing))
     if out.verbose or len(plain) == 1:
-        _listed(aloud if code else out, "skipped", _lines(plain))
+        _listed(aloud if failing else out, "skipped", _lines(plain))
     elif plain:
         told = f" {_grouped([one.reason for one in plain])}; --verbose lists them"
-        (aloud if code else out).note(("skipped:", "bold yellow"), told)
+        (aloud if failing else out).note(("skipped:", "bold yellow"), told)
     first = _told(outcome)
     for note in first:
         out.note(("note:", "bold yellow"), f" {one_line(note)}")
     _listed(out, "note", [one_line(note) for note in outcome.notes if note not in first])
-    return code
 
 
 def _lines(skipped: Sequence[Skipped]) -> list[str]:
@@ -278,12 +284,8 @@ def _lines(skipped: Sequence[Skipped]) -> list[str]:
 
 def _grouped(reasons: Sequence[str]) -> str:
     """Files without an extractor by their suffix, the most frequent first."""
-    suffixes = [found[1] or "without suffix" for found in map(_UNKNOWN.fullmatch, reasons) if found]
-    counts = sorted(Counter(suffixes).items(), key=lambda one: (-one[1], one[0]))
-    shown = counts if len(counts) <= KINDS else counts[: KINDS - 1]
-    rest = len(suffixes) - sum(count for _, count in shown)
-    told = [f"{count:,} {one_line(suffix)}" for suffix, count in shown] + ([f"{rest:,} others"] if rest else [])
-    return f"no extractor: {', '.join(told)} ({counted(len(suffixes), 'file')})"
+    found = [match[1] or "" for match in map(_UNKNOWN.fullmatch, reasons) if match]
+    return f"no extractor: {suffixes(found)} ({counted(len(found), 'file')})"
 
 
 def _listed(out: Output, label: str, lines: list[str]) -> None:

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from shutil import get_terminal_size
@@ -43,6 +44,10 @@ _ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 """Of these, the ones that ``json.dumps`` leaves as they are."""
 
 
+KINDS: Final = 6
+"""Kinds of files that are counted by name."""
+
+
 def visible(text: str) -> str:
     """The text with control characters as signs (``␛``): a document's escapes are data, not orders."""
     return _HARMFUL.sub(_sign, text)
@@ -56,6 +61,15 @@ def _sign(match: re.Match[str]) -> str:
 def one_line(text: str) -> str:
     """The text on one line, for titles and names."""
     return visible(" ".join(text.split()))
+
+
+def suffixes(found: Iterable[str]) -> str:
+    """Suffixes of files with how many there are of each, the most frequent first: ``2 .csv, 1 without suffix``."""
+    named = [one or "without suffix" for one in found]
+    counts = sorted(Counter(named).items(), key=lambda one: (-one[1], one[0]))
+    shown = counts if len(counts) <= KINDS else counts[: KINDS - 1]
+    rest = len(named) - sum(count for _, count in shown)
+    return ", ".join([f"{count:,} {one_line(name)}" for name, count in shown] + ([f"{rest:,} others"] if rest else []))
 
 
 def typed(text: str) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from estante.model.errors import ContractBroken, NotFound, SettingsError, UnknownName
-from estante.serve.cli.borders import strangers
+from estante.serve.cli.borders import lacks_library, strangers
 
 if TYPE_CHECKING:
     from estante.contract.pipeline import RagPipeline
@@ -83,7 +83,7 @@ def spec_of(connector_type: str) -> ConnectorSpec:
     if broken is not None:
         raise ContractBroken(
             f"connector {connector_type!r} of {broken.origin} cannot be loaded: {broken.error}",
-            hint="Update or uninstall that package.",
+            hint="Mend or update that package, or uninstall it.",
         )
     types = registered_types()
     near = get_close_matches(connector_type, types, n=1)
@@ -92,19 +92,26 @@ def spec_of(connector_type: str) -> ConnectorSpec:
 
 
 def _connected(connector_type: str, params: dict[str, Any]) -> RagPipeline:
-    from estante.contract.params import ParamsError
-    from estante.shelf.settings import environment
-
     spec = spec_of(connector_type)
     with strangers(f"connector {connector_type!r}"):
         if spec.connect is None:
             # Then the parameters are taken for the connection document itself.
             return _checked(spec.build(params), f"build of connector {connector_type!r}")
-        try:
-            pipeline, _ = spec.connect_with(params, environ=environment())
-        except ParamsError as error:
-            raise SettingsError(str(error), hint=f"Run: estante connectors {connector_type}") from error
+        pipeline, _ = connected(spec, params)
         return _checked(pipeline, f"connect of connector {connector_type!r}")
+
+
+def connected(spec: ConnectorSpec, given: Mapping[str, Any]) -> tuple[object, dict[str, Any]]:
+    """The pipeline and the document of parameters. Raises ``SettingsError`` for those that the connector refuses."""
+    from estante.contract.errors import ConnectorRegistrationError
+    from estante.shelf.settings import environment
+
+    try:
+        return spec.connect_with(given, environ=environment())
+    except ConnectorRegistrationError as error:
+        if spec.connect is None or lacks_library(error):
+            raise
+        raise SettingsError(str(error), hint=f"Run: estante connectors {spec.connector_type}") from error
 
 
 def _imported(target: str, kwargs: dict[str, Any]) -> RagPipeline:

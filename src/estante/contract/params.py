@@ -171,7 +171,8 @@ def _wrong(field: Mapping[str, Any], value: Any) -> str:
         if (most := field.get("maximum")) is not None and value > most:
             return f"is {_shown(field, value)}, and must be at most {most}"
     if field.get("pattern") and not re.fullmatch(field["pattern"], value):
-        return f"is {_shown(field, value)}, which the pattern {field['pattern']} does not allow"
+        form = f"such as {field['placeholder']}" if field.get("placeholder") else f"by the pattern {field['pattern']}"
+        return f"is {_shown(field, value)}, and must be of another form, {form}"
     return ""
 
 

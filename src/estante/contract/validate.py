@@ -94,7 +94,9 @@ def main(
     ``module:attribute`` or makes no pipeline. ``environ`` is where variables that parameters name are looked up.
     """
     given = vars(_parser(prog).parse_args(argv))
-    as_json, path = given.pop("json"), given.pop("junit")
+    as_json, named = given.pop("json"), given.pop("junit")
+    # What is examined may change the current folder.
+    path = None if named is None else Path(named).absolute()
     order = Order(**{**given, "only": tuple(given["only"]), "skip": tuple(given["skip"])})
     try:
         if path is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -20,6 +19,7 @@ from estante.contract.checks.probes import MOST_CHUNKS, Probe, Setting
 from estante.contract.checks.rebuilding import BY_IMPORT, BY_TYPE, Origin
 from estante.contract.checks.report import Report
 from estante.contract.checks.runner import Runs, examine, known_ids, worker
+from estante.contract.checks.standing import alone
 from estante.contract.errors import ConnectorError, ConnectorRegistrationError, ContractValueError
 from estante.contract.foreign import adopted, is_pipeline
 from estante.contract.params import ParamsError, each_once
@@ -88,7 +88,7 @@ def carried_out(
     to stderr.
     """
     runs = worker(None) if order.timeout == 0 else worker(order.timeout)
-    with redirect_stdout(sys.stderr):
+    with alone():
         _refuse_idle(order)
         rules = chosen(extended=not order.basic, with_security=order.security or order.harness is not None)
         only, skip = _ids(order.only), _ids(order.skip)

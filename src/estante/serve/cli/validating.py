@@ -106,6 +106,8 @@ def validate(
         harness=harness,
         max_chunks=max_chunks,
     )
+    # What is examined may change the current folder.
+    junit = junit and junit.absolute()
     try:
         if junit is not None:
             claim(junit)

@@ -10,7 +10,8 @@ import pytest
 
 from estante.contract.checks.catalog import ALL, BASIC, chosen
 from estante.contract.checks.report import FAIL, WARN, Report
-from estante.contract.models import ChunkPage, ChunkRecord, RetrievedChunk
+from estante.contract.errors import ConnectorOperationalError
+from estante.contract.models import ChunkPage, ChunkRecord, ConnectorHealth, RetrievedChunk
 from estante.contract.pipeline import RagPipeline
 from estante.contract.specs import ConnectorSpec
 from estante.contract.testkit import FAULTS, INFORMATIONAL, LEAKS, PerfectPipeline, perfect_options
@@ -254,7 +255,7 @@ def test_ordinary_methods_are_no_stray_ones(name: str) -> None:
 def test_filters_that_always_apply_are_told() -> None:
     info = {"internal_filters": [{"name": "published", "description": "drafts are left out", "value": True}]}
 
-    assert "published: drafts are left out = True" in details(
+    assert "always filtered: published = True (drafts are left out)" in details(
         examined(changed(info=lambda self: info)), "retrieval-mode"
     )
 
@@ -461,3 +462,88 @@ def test_items_without_end_are_left() -> None:
     report = examined(changed(Paged, list_chunks=lambda self, *, cursor=None, limit=1000: endless), max_chunks=500)
 
     assert statuses(report)["corpus-pull"] == "FAIL"
+
+
+# --- a search that fails or finds nothing -------------------------------------------------------------------------
+
+
+def fails(self: Any, text: str, top_k: int = 5) -> Any:
+    raise ConnectorOperationalError("401 Unauthorized")
+
+
+@pytest.mark.parametrize("query", [fails, lambda self, text, top_k=5: None], ids=["raises", "gives None"])
+def test_a_search_that_fails_is_one_failure(query: Any) -> None:
+    pipeline = changed(query=query)
+    spec = ConnectorSpec("x", "X", "x", build=lambda document: pipeline)
+
+    report = examined(pipeline, spec=spec, connection={"type": "x"})
+
+    assert [check.id for check in report.failures] == ["query-hits"]
+    for id in ("odd-questions", "top-k-edges", "own-words", "build-round-trip"):
+        assert statuses(report)[id] == "SKIP"
+        assert 'see "query() retrieves ranked chunks"' in details(report, id)
+
+
+def test_a_back_end_that_refuses_is_no_fault_of_the_type_of_the_answer() -> None:
+    [row] = examined(changed(query=fails)).failures
+
+    assert row.details == ["query() raised ConnectorOperationalError: 401 Unauthorized"]
+    assert "back end" in row.fix
+    assert "RetrievedChunk" not in row.fix
+
+
+def test_a_search_that_finds_none_of_its_own_texts_fails() -> None:
+    report = examined(changed(query=lambda self, text, top_k=5: []))
+
+    assert [check.id for check in report.failures] == ["own-words"]
+    assert not report.ready
+
+
+def test_a_question_without_an_answer_is_no_fault_when_others_have_one() -> None:
+    def query(self: Any, text: str, top_k: int = 5) -> list[RetrievedChunk]:
+        return Bulk.query(self, text, top_k) if len(text) > 12 else []
+
+    report = examined(changed(query=query), sample_query="unheard of")
+
+    assert statuses(report)["query-hits"] == WARN
+    assert statuses(report)["own-words"] == "PASS"
+    assert report.ready
+
+
+def test_one_chunk_alone_that_is_not_found_is_a_warning() -> None:
+    report = examined(changed(query=lambda self, text, top_k=5: [], pull_all_chunks=lambda self: records(1)))
+
+    assert statuses(report)["own-words"] == WARN
+
+
+# --- advice -------------------------------------------------------------------------------------------------------
+
+
+def test_what_health_names_stands_beside_a_corpus_that_is_empty() -> None:
+    unwell = changed(
+        pull_all_chunks=lambda self: [], health=lambda self: ConnectorHealth(False, "no document is shared; share one")
+    )
+
+    [row] = examined(unwell).failures
+
+    assert row.details[-1] == "health() says that it is not well: no document is shared; share one"
+    assert row.fix.startswith("Mend what health() names.")
+
+
+def test_the_advice_of_a_pipeline_goes_before_that_of_its_spec_and_that_before_ours() -> None:
+    spec = ConnectorSpec(
+        "x", "X", "x", build=lambda document: Bulk(), advice={"info": "Set embedding.", "get-chunks": "Set ids."}
+    )
+
+    report = examined(changed(check_advice={"info": "Name the model."}), spec=spec)
+
+    told = {check.id: check.fix for check in report.checks}
+    assert told["info"] == "Name the model."
+    assert told["get-chunks"] == "Set ids."
+
+
+@pytest.mark.parametrize("advice", [None, 5, {"info": None}, {"info": ""}, {5: "x"}, "info"], ids=repr)
+def test_advice_that_is_none_changes_nothing(advice: Any) -> None:
+    [fix] = [check.fix for check in examined(changed(check_advice=advice)).checks if check.id == "info"]
+
+    assert "embedding_fingerprint" in fix

@@ -93,7 +93,7 @@ def test_all_problems_are_told_at_once() -> None:
         ("exact", 1, "must be true or false, not 1"),
         ("exact", "true", "must be true or false, not 'true'"),
         ("collection", 5, "must be a text, not 5"),
-        ("collection", "leis\n", "is 'leis\\n', which the pattern [a-z]+ does not allow"),
+        ("collection", "leis\n", "is 'leis\\n', and must be of another form, by the pattern [a-z]+"),
         ("collection", "\ud800", "must be a text, not '\\ud800'"),
         ("home", "a\0b", "must be a path as text, not 'a\\x00b'"),
         ("mode", "remoto", "is 'remoto', and must be one of 'local', 'remote'; did you mean 'remote'?"),

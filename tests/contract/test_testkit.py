@@ -102,6 +102,43 @@ def test_a_fault_fails_its_test_and_no_other(tmp_path: Path) -> None:
     assert "FIX: Serve the chunk's own text" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("fixture", "told"),
+    [
+        ("", "this suite has no fixture 'pipeline'"),
+        ("return None", "the fixture 'pipeline' gives a value of type NoneType"),
+        ("return Bulk", "the fixture 'pipeline' gives the class Bulk itself"),
+    ],
+)
+def test_a_fixture_that_cannot_be_used_fails_once_and_says_so(tmp_path: Path, fixture: str, told: str) -> None:
+    given = f"@pytest.fixture\n    def pipeline(self):\n        {fixture}" if fixture else "pass"
+    done = ran(
+        tmp_path,
+        "import pytest\nfrom estante.contract.testkit import PipelineContract\n"
+        f"from tests.contract.pipelines import Bulk\n\nclass TestBulk(PipelineContract):\n    {given}\n",
+    )
+
+    assert done.returncode == 1, done.stdout
+    assert f"1 failed, {len(PIPELINE_RULES) - 1} skipped" in done.stdout, done.stdout
+    assert told in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_a_suite_without_a_harness_fails_once_and_says_so(tmp_path: Path) -> None:
+    done = ran(
+        tmp_path,
+        """
+        from estante.contract.testkit import SecurityContract
+
+        class TestWalls(SecurityContract):
+            pass
+        """,
+    )
+
+    assert f"1 failed, {len(SECURITY) - 1} skipped" in done.stdout, done.stdout
+    assert "this suite has no fixture 'harness'" in done.stdout
+
+
 @pytest.mark.parametrize(("strict", "failed"), [("False", 0), ("True", 2)])
 def test_a_warning_fails_where_it_is_to(tmp_path: Path, strict: str, failed: int) -> None:
     done = ran(

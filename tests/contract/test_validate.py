@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from estante.contract import registry
+from estante.contract.checks.catalog import ALL, chosen
 from estante.contract.checks.junit import junit
 from estante.contract.checks.rebuilding import BY_IMPORT, Origin, origin_of
 from estante.contract.errors import ContractValueError
@@ -228,7 +229,71 @@ def test_what_stands_on_an_unreadable_corpus_is_skipped_when_run_alone() -> None
 
     report = validate_pipeline(Unreadable(), target="x", only=["query-ids", "hit-texts", "metadata-json"])
 
-    assert {check.status for check in report.checks} == {SKIP}
+    assert {check.status for check in report.checks if check.id != "corpus-pull"} == {SKIP}
+
+
+@pytest.mark.parametrize(
+    "narrowed", [{"only": ["query-ids"]}, {"skip": ["corpus-pull"]}, {"only": ["info", "hit-texts"]}], ids=str
+)
+def test_what_others_stand_on_has_its_row_when_it_fails(narrowed: dict[str, Any]) -> None:
+    class Unreadable(Bulk):
+        def pull_all_chunks(self) -> Any:
+            raise OSError("gone")
+
+    report = validate_pipeline(Unreadable(), target="x", **narrowed)
+
+    assert [check.id for check in report.failures] == ["corpus-pull"]
+    assert "this check was left out, but others stand on it" in report.failures[0].details
+    assert [check.id for check in report.checks] == sorted(
+        [check.id for check in report.checks], key=[rule.id for rule in ALL].index
+    )
+
+
+def test_a_search_that_fails_cannot_be_left_out_by_asking_for_what_stands_on_it() -> None:
+    class Broken(Bulk):
+        def query(self, text: str, top_k: int = 5) -> Any:
+            raise OSError("gone")
+
+    report = validate_pipeline(Broken(), target="x", only=["query-ids"])
+
+    assert [check.id for check in report.failures] == ["query-hits"]
+
+
+def test_what_nothing_stands_on_stays_out() -> None:
+    class Unreadable(Bulk):
+        def pull_all_chunks(self) -> Any:
+            raise OSError("gone")
+
+    report = validate_pipeline(Unreadable(), target="x", only=["info"])
+
+    assert [check.id for check in report.checks] == ["info"]
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "left"),
+    [
+        ({"only": ["query-ids"]}, 1),
+        ({"only": ["datasets"]}, 0),
+        ({"skip": ["info"]}, -1),
+        ({"skip_stability": True}, -1),
+    ],
+    ids=str,
+)
+def test_a_verdict_says_no_more_than_was_examined(narrowed: dict[str, Any], left: int) -> None:
+    whole = validate_pipeline(Bulk(), target="x", sample_query="bananas").examined
+    report = validate_pipeline(Bulk(), target="x", sample_query="bananas", **narrowed)
+
+    examined = left if left >= 0 else whole + left
+    assert f"VERDICT: READY as far as examined: {examined} of {len(chosen())} checks -- " in report.render()
+    assert "publish" not in report.render()
+    assert report.to_dict()["left_out_of"] == len(chosen())
+
+
+def test_a_whole_run_is_not_said_to_be_part_of_one() -> None:
+    report = validate_pipeline(Bulk(), target="x", sample_query="bananas")
+
+    assert "as far as" not in report.render()
+    assert report.to_dict()["left_out_of"] == 0
 
 
 def test_every_row_has_its_id_and_its_time() -> None:
@@ -385,6 +450,81 @@ def test_arguments_that_cannot_be_used_end_with_2(arguments: Sequence[str], caps
         main(arguments)
 
     assert ending.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--import", PERFECT, "--params", "{}"], "--params goes with --connector-type"),
+        (["--connector-type", "perfect", "--kwargs", "{}"], "--kwargs goes with --import"),
+        (["--import", PERFECT, "--top-k", "0"], "--top-k is 0"),
+        (["--import", PERFECT, "--top-k", "-3"], "--top-k is -3"),
+        (["--connector-type", "perfect", "--params", '{"a": 1, "a": 2}'], "--params: the name 'a' is given twice"),
+        (["--import", PERFECT, "--kwargs", '{"b": {"a": 1, "a": 1}}'], "--kwargs: the name 'a' is given twice"),
+    ],
+)
+def test_what_could_not_have_its_effect_is_refused(
+    arguments: Sequence[str], told: str, types: dict[str, ConnectorSpec], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+
+    printed = capsys.readouterr()
+    assert told in printed.err
+    assert printed.out == ""
+
+
+def test_a_connector_that_is_published_is_told_to_be_stored(
+    types: dict[str, ConnectorSpec], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--connector-type", "perfect", *QUESTION, "--basic"]) == 0
+
+    told = capsys.readouterr().out
+    assert "Next: store its connection: estante connect perfect ... --save FILE" in told
+    assert "publish" not in told
+
+
+def test_what_only_looks_like_a_pipeline_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    module(here, "looks", "class RagPipeline: pass\n\nclass Looks(RagPipeline): pass\n")
+
+    assert main(["--import", "looks:Looks"]) == 2
+    assert "has no query()" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "hint"),
+    [
+        ("ParamsError('these parameters cannot be used')", "Run: estante connectors failing"),
+        ("ConnectorRegistrationError('there is no such folder')", "Run: estante connectors failing"),
+        ("ConnectorOperationalError('no answer')", "See that what stands behind it answers"),
+    ],
+)
+def test_the_hint_is_that_of_the_error(
+    error: str, hint: str, types: dict[str, ConnectorSpec], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from estante.contract import errors, params
+
+    def connect(given: dict[str, Any]) -> Any:
+        raise eval(error, {**vars(errors), **vars(params)})
+
+    types["failing"] = ConnectorSpec("failing", "F", "f", build=lambda document: Bulk(), connect=connect)
+
+    assert main(["--connector-type", "failing"]) == 2
+    assert hint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("target", "hint"),
+    [
+        ("nowhere.at.all:Nothing", "Check the name and the folder"),
+        ("json:nothing", "Check the name behind the colon"),
+        ("json:JSONDecodeError", "Check what is given to it (--kwargs)"),
+    ],
+)
+def test_the_hint_about_a_target_is_that_of_the_error(
+    target: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--import", target]) == 2
+    assert hint in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("target", ["json", ":dumps", "json:"])

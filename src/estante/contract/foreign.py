@@ -70,6 +70,11 @@ class AdoptedPipeline(RagPipeline):
         return getattr(self.foreign, name)
 
 
+def is_pipeline(found: object) -> bool:
+    """Whether it is a pipeline of ours, or one written for rag-connector. A class is none."""
+    return not isinstance(found, type) and any(cls.__name__ == RagPipeline.__name__ for cls in type(found).__mro__)
+
+
 def adopted(pipeline: Any) -> RagPipeline:
     """The pipeline itself, or one that stands for it when it was written for rag-connector.
 

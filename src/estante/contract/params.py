@@ -28,7 +28,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Final
 
-from estante.contract.errors import ConnectorRegistrationError
+from estante.contract.errors import ConnectorRegistrationError, ContractValueError
 from estante.contract.references import SecretText, is_secret_reference, is_variable, resolve_secret
 from estante.contract.secrecy import secret_paths
 
@@ -77,6 +77,19 @@ class ParamsError(ConnectorRegistrationError):
     def __init__(self, message: str, problems: Sequence[ParamProblem] = ()) -> None:
         super().__init__(message)
         self.problems = tuple(problems)
+
+
+def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object of its pairs, for ``json.loads(..., object_pairs_hook=each_once)``.
+
+    Raises ``ContractValueError`` for a name that is given twice: one of the two values would be lost without a word.
+    """
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in made:
+            raise ContractValueError(f"the name {name!r} is given twice")
+        made[name] = value
+    return made
 
 
 # --- types --------------------------------------------------------------------------------------------------------
@@ -158,7 +171,8 @@ def _wrong(field: Mapping[str, Any], value: Any) -> str:
         if (most := field.get("maximum")) is not None and value > most:
             return f"is {_shown(field, value)}, and must be at most {most}"
     if field.get("pattern") and not re.fullmatch(field["pattern"], value):
-        return f"is {_shown(field, value)}, which the pattern {field['pattern']} does not allow"
+        form = f"such as {field['placeholder']}" if field.get("placeholder") else f"by the pattern {field['pattern']}"
+        return f"is {_shown(field, value)}, and must be of another form, {form}"
     return ""
 
 
@@ -424,6 +438,7 @@ __all__ = [
     "ParamProblem",
     "ParamsError",
     "SecretText",
+    "each_once",
     "is_secret_reference",
     "param_from_text",
     "resolve_secret",

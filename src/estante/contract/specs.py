@@ -40,6 +40,9 @@ class ConnectorSpec:
     contract_version: str = CONTRACT_VERSION
     unknown_params: bool = False
     """Whether parameters that ``params`` does not name are handed on instead of refused."""
+    advice: Mapping[str, str] = field(default_factory=dict)
+    """How to mend what a check finds, by the check's id, where the user of this connector mends it otherwise than the
+    author of a pipeline; a pipeline's own ``check_advice`` goes before it."""
 
     @property
     def user_connectable(self) -> bool:

@@ -94,7 +94,9 @@ def main(
     ``module:attribute`` or makes no pipeline. ``environ`` is where variables that parameters name are looked up.
     """
     given = vars(_parser(prog).parse_args(argv))
-    as_json, path = given.pop("json"), given.pop("junit")
+    as_json, named = given.pop("json"), given.pop("junit")
+    # What is examined may change the current folder.
+    path = None if named is None else Path(named).absolute()
     order = Order(**{**given, "only": tuple(given["only"]), "skip": tuple(given["skip"])})
     try:
         if path is not None:
@@ -137,8 +139,8 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--import", dest="target", metavar="MOD:ATTR", help="the class or function that makes it")
     which.add_argument("--connector-type", metavar="TYPE", help="the type of a registered connector")
-    parser.add_argument("--kwargs", metavar="JSON", default="{}", help="arguments for --import")
-    parser.add_argument("--params", metavar="JSON", default="{}", help="parameters for --connector-type")
+    parser.add_argument("--kwargs", metavar="JSON", help="arguments for --import")
+    parser.add_argument("--params", metavar="JSON", help="parameters for --connector-type")
     parser.add_argument("--query", metavar="TEXT", help="a question that the corpus can answer")
     parser.add_argument("--top-k", metavar="N", type=int, default=5, help="how many hits to ask for (5)")
     parser.add_argument("--skip-stability", action="store_true", help="leave out the second read of the corpus")

@@ -24,7 +24,10 @@ from estante.contract.prompts import (
 from estante.contract.secrecy import holds_secret
 from estante.ingest.language import language_of
 
-NO_MODEL: Final = "Reference RAG generation requires an LLM; give one: a callable, or an object with invoke()"
+NO_MODEL: Final = (
+    "no model was given to write an answer (Reference RAG generation requires an LLM); give one: a callable, or an "
+    "object with invoke()"
+)
 
 PORTUGUESE: Final = PromptTemplate(
     id="estante-pt-v1",

@@ -19,6 +19,10 @@ _MOST: Final = 100_000
 _LEFT: Final = "estante-left-behind"
 
 
+really_exit: Final = os._exit
+"""Ends the process at once, also while ``alone`` keeps code under test from doing so."""
+
+
 class Missing(Exception):
     """What a check stands on could not be had; the message says what. The check is skipped."""
 
@@ -38,17 +42,24 @@ class Attempt:
 
 
 def attempt(call: Callable[..., Any], *arguments: Any, **named: Any) -> Attempt:
-    """What the call gives, whatever it raises; only an interruption from the keyboard goes through."""
+    """What the call gives, whatever it raises; only an interruption from the keyboard goes through.
+
+    Where the call forked and comes back twice, the copy ends here: there is one report.
+    """
+    process = os.getpid()
     try:
-        return Attempt(call(*arguments, **named))
+        done = Attempt(call(*arguments, **named))
+        if os.getpid() != process:
+            raise SystemExit
+        return done
     except Abandoned:
         raise
-    except KeyboardInterrupt as error:
+    except BaseException as error:
+        if os.getpid() != process:
+            really_exit(0)
         # Ctrl-C reaches the main thread alone. Anywhere else the code itself raised it.
-        if threading.current_thread() is threading.main_thread():
+        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
             raise
-        return Attempt(error=error)
-    except BaseException as error:  # noqa: BLE001 - code under test may raise anything; what it raised is the result.
         return Attempt(error=error)
 
 
@@ -124,7 +135,7 @@ def end(code: int) -> int:
         # A pool of threads that the call waits for is waited for by Python, however its threads were made.
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(code)
+        really_exit(code)
     return code
 
 

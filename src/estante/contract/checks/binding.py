@@ -9,7 +9,7 @@ from estante.contract.checks.answering import template_problems
 from estante.contract.checks.attempts import attempt, listed, shown, text, told
 from estante.contract.checks.facts import question
 from estante.contract.checks.probes import Probe
-from estante.contract.checks.retrieval import read_hits, unknown_ids
+from estante.contract.checks.retrieval import BROKEN, read_hits, search, unknown_ids
 from estante.contract.checks.rules import Outcome, Rule, counted, failed, passed, skipped, warned
 from estante.contract.connections import connection_problems
 
@@ -80,6 +80,8 @@ def _round_trip(probe: Probe) -> Outcome | None:
         found, problem = read_hits(attempt(lambda: done.value.query(question(probe), probe.setting.top_k)))
     finally:
         _close(probe, done.value)
+    if problem and search(probe).broken:
+        return skipped("it was built", BROKEN)
     if problem:
         return failed(f"query() of the pipeline that was built {problem}", _BUILD_FIX)
     unknown = unknown_ids(probe, found)

@@ -91,7 +91,8 @@ def _filters(declared: object) -> Iterator[str]:
     rows = [one for one in declared if isinstance(one, dict)]
     for one in rows:
         value = f" = {shown(one.get('value'))}" if one.get("value") is not None else ""
-        yield f"always filtered by {text(one.get('name'), 80)}: {text(one.get('description'), 200)}{value}"
+        meaning = f" ({text(one['description'], 200).rstrip('.')})" if one.get("description") else ""
+        yield f"always filtered: {text(one.get('name'), 80)}{value}{meaning}"
     if rows:
         yield "these filters are the system's own; a host never applies them again"
 

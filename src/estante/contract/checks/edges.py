@@ -9,7 +9,7 @@ from estante.contract.checks.attempts import Attempt, attempt, listed, shown, to
 from estante.contract.checks.facts import mode, question
 from estante.contract.checks.probes import NO_SUCH_CHUNK, Probe
 from estante.contract.checks.pulls import corpus, paged
-from estante.contract.checks.retrieval import read_hits, search, unknown_ids
+from estante.contract.checks.retrieval import expect_search, read_hits, search, unknown_ids
 from estante.contract.checks.rules import Outcome, Rule, failed, passed, skipped, warned
 from estante.contract.errors import ConnectorError
 
@@ -22,6 +22,7 @@ _LONG: Final = 20_000
 
 
 def _top_k(probe: Probe) -> Outcome:
+    expect_search(probe)
     count = len(corpus(probe).chunks)
     problems: list[str] = []
     for top_k in (0, 1, min(count + _BEYOND, _WIDEST)):
@@ -50,6 +51,7 @@ def _breadth_problems(probe: Probe, answer: Attempt, top_k: int) -> Iterator[str
 
 
 def _odd_questions(probe: Probe) -> Outcome:
+    expect_search(probe)
     asked = question(probe)
     questions = {
         "an empty question": "",

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from estante.contract.checks.attempts import attempt, told
-from estante.contract.checks.rebuilding import BY_BUILD, BY_TYPE
+from estante.contract.checks.rebuilding import BY_BUILD, BY_TYPE, QUERY
 from estante.contract.checks.retrieval import credited, read_hits
 from estante.contract.foreign import adopted
 from estante.contract.pipeline import RagPipeline
@@ -52,7 +52,7 @@ def _found(order: Mapping[str, Any]) -> dict[str, Any]:
     pipeline = made(order)
     hits, problem = read_hits(attempt(pipeline.query, order["question"], order["top_k"]))
     if problem:
-        return {"hits": [], "found": [], "error": f"query() {problem}"}
+        return {"hits": [], "found": [], "error": f"{QUERY}{problem}"}
     found = list(pipeline.get_chunks(list(order["ids"]))) if order["ids"] else []
     close = getattr(pipeline, "close", None)
     if callable(close):

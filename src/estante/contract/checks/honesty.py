@@ -13,6 +13,7 @@ from estante.contract.checks.attempts import Attempt, Missing, attempt, kind, sh
 from estante.contract.checks.facts import question
 from estante.contract.checks.probes import Probe
 from estante.contract.checks.reading import asked_ids, vectors
+from estante.contract.checks.retrieval import search
 from estante.contract.checks.rules import Outcome, Rule, counted, failed, passed, skipped, warned
 from estante.contract.errors import ConnectorError, UnsupportedCapability
 from estante.contract.models import ConnectorHealth, DatasetRef
@@ -128,13 +129,16 @@ def _broken(probe: Probe) -> Outcome:
         return failed(f"{BREAKER}() {what}, not a context manager", "Give a context manager.")
     # Made before, because what the calls are given can be had only while the back end works.
     operations = _operations(probe)
+    broken = search(probe).broken
+    if broken:
+        del operations["query"]
     done = attempt(_within, operations, opened.value)
     if isinstance(done.error, Missing):
         raise done.error
     if done.error is not None:
         return failed(f"{BREAKER}() could not be entered or left: {told(done.error)}", "Mend the context manager.")
     problems: list[str] = [*done.value]
-    after = probe.call("query", question(probe), probe.setting.top_k)
+    after = Attempt() if broken else probe.call("query", question(probe), probe.setting.top_k)
     if after.error is not None:
         problems.append(f"query() after the failure raised {told(after.error)}; a back end that is back must be used")
     if problems:

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from estante.contract.capabilities import supports
 from estante.contract.checks.attempts import Attempt, Missing, attempt
 from estante.contract.checks.rebuilding import Origin
+from estante.contract.checks.report import FAIL
 from estante.contract.checks.security import SecurityHarness
 from estante.contract.pipeline import RagPipeline
 from estante.contract.specs import ConnectorSpec
@@ -85,8 +86,16 @@ class Probe:
                 self._known[name] = missing
         known: T | Missing = self._known[name]
         if isinstance(known, Missing):
-            raise Missing(str(known))
+            hung = ", ".join(f"{one}()" for one in sorted(self.hung))
+            raise Missing(
+                f"{known}; {hung} did not come back" if hung and "come back" not in str(known) else str(known)
+            )
         return known
+
+    def failed(self, name: str) -> bool:
+        """Whether what is known by this name was made, and its row says that it failed."""
+        status: object = attempt(lambda: self._known[name].outcome.status).value
+        return status == FAIL
 
     @contextmanager
     def standing_in(self, name: str, function: Callable[..., Any]) -> Iterator[bool]:

@@ -12,7 +12,7 @@ from estante.contract.checks.probes import Probe
 from estante.contract.checks.rules import Outcome, counted, failed, passed
 from estante.contract.checks.views import ChunkView, chunk_view
 from estante.contract.errors import ConnectorContractError, UnsupportedCapability
-from estante.contract.models import ChunkPage, ChunkRecord
+from estante.contract.models import ChunkPage, ChunkRecord, ConnectorHealth
 from estante.contract.paging import PAGE_SIZE, Walk
 from estante.contract.pipeline import RagPipeline
 
@@ -156,12 +156,12 @@ def _expect_end(count: int, most: int) -> None:
 def _pull(probe: Probe) -> Pull:
     done = attempt(bulk_read, probe)
     if done.error is not None:
-        return Pull(_unread(done.error))
+        return Pull(_unwell(probe, _unread(done.error)))
     records = done.value
     if not isinstance(records, list) or not records:
         what = "an empty list" if isinstance(records, list) else f"{kind(records)}, not a list"
         fix = "Give a list of every chunk. A corpus without chunks cannot be measured; a failure to read it must raise."
-        return Pull(failed(f"pull_all_chunks() gave {what}", fix))
+        return Pull(_unwell(probe, failed(f"pull_all_chunks() gave {what}", fix)))
     strangers = [at for at, record in enumerate(records) if not isinstance(record, ChunkRecord)]
     if strangers:
         first = strangers[0]
@@ -186,7 +186,17 @@ def _unread(error: BaseException) -> Outcome:
     return failed(f"pull_all_chunks() raised {told(error)}", fix)
 
 
+def _unwell(probe: Probe, outcome: Outcome) -> Outcome:
+    """The row of a corpus that could not be had, with what ``health`` names as the obstacle."""
+    found = probe.call("health").value if probe.supports("health") and "health" not in probe.hung else None
+    if not isinstance(found, ConnectorHealth) or found.ok is not False or not text(found.detail):
+        return outcome
+    fix = f"Mend what health() names. {outcome.fix}"
+    return failed((*outcome.details, f"health() says that it is not well: {text(found.detail, 300)}"), fix)
+
+
 def _again(probe: Probe) -> list[Any]:
+    corpus(probe)
     if probe.supports("list_chunks"):
         read = paged(probe)
         first = {chunk.chunk_id for chunk in corpus(probe).chunks}

@@ -18,6 +18,9 @@ BY_BUILD: Final = "build"
 BY_IMPORT: Final = "import"
 """The maker is a class or function, ``module:attribute``, which takes the document's entries as arguments."""
 
+QUERY: Final = "query() "
+"""How an error begins that is the search's and not the maker's."""
+
 _PATIENCE: Final = 300.0
 """Seconds for a process where no limit was given; it may load a model."""
 

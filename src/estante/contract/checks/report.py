@@ -44,11 +44,17 @@ class Check:
 
 @dataclass
 class Report:
-    """The rows in the order of the checks. With ``strict`` a warning blocks as a failure does."""
+    """The rows in the order of the checks. With ``strict`` a warning blocks as a failure does.
+
+    ``of`` is how many checks there are, where some were left out on request, else 0. ``connector_type`` is the type
+    under which the pipeline's connector is published already, empty when it is not known to be.
+    """
 
     target: str
     checks: list[Check] = field(default_factory=list)
     strict: bool = False
+    of: int = 0
+    connector_type: str = ""
 
     def add(
         self,
@@ -78,6 +84,11 @@ class Report:
         """Whether nothing blocks."""
         return not self.failures and not (self.strict and self.warnings)
 
+    @property
+    def examined(self) -> int:
+        """How many checks had something to look at."""
+        return sum(check.status != SKIP for check in self.checks)
+
     def render(self) -> str:
         """The report as text, without an end of line behind its last line."""
         lines = ["=" * _WIDTH, "Estante contract validator", f"Target: {self.target}", "=" * _WIDTH]
@@ -97,6 +108,7 @@ class Report:
             "warnings": counts[WARN],
             "failures": counts[FAIL],
             "skipped": counts[SKIP],
+            "left_out_of": self.of,
             "checks": [check.to_dict() for check in self.checks],
         }
 
@@ -112,16 +124,27 @@ class Report:
                 "later ones often follow from it.",
             ]
         passed = sum(check.status == PASS for check in self.checks)
-        lines = [
-            f"VERDICT: READY -- {passed} passed, {warnings} warning(s), 0 failures.",
-            "The pipeline keeps the contract. Next: publish its ConnectorSpec under the entry-point group "
-            "'estante.connectors', and restart the host that shall offer it.",
-        ]
+        counts = f"{passed} passed, {warnings} warning(s), 0 failures."
+        if self.of:
+            lines = [
+                f"VERDICT: READY as far as examined: {self.examined} of {self.of} checks -- {counts}",
+                "Nothing is said about the rest. Run every check before anything is measured through this pipeline.",
+            ]
+        else:
+            lines = [f"VERDICT: READY -- {counts}", f"The pipeline keeps the contract. Next: {self._next()}"]
         if warnings:
             lines.append(
                 "Read the warnings: none of them blocks, but each names a way for a number to say less than it seems."
             )
         return lines
+
+    def _next(self) -> str:
+        if self.connector_type:
+            return f"store its connection: estante connect {self.connector_type} ... --save FILE"
+        return (
+            "publish its ConnectorSpec under the entry-point group 'estante.connectors', and restart the host that "
+            "shall offer it."
+        )
 
 
 def plain(text: str) -> str:

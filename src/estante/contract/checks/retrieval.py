@@ -24,11 +24,17 @@ from estante.contract.derived import (
     derived_result_problems,
     normalize_item_kind,
 )
+from estante.contract.errors import ConnectorError
 from estante.contract.models import RetrievedChunk
 
+_HITS: Final = "query() retrieves ranked chunks"
 _LISTED: Final = 8
 _FEW: Final = 3
 """Hits below which an order cannot be told from chance."""
+
+
+BROKEN: Final = f'query() gave no list of hits for an ordinary question; see "{_HITS}"'
+"""Why a check is skipped that would put other questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +44,19 @@ class Search:
     outcome: Outcome
     hits: list[HitView] = field(default_factory=list)
     compared: bool = False
+    broken: bool = False
+    """Whether there was no list of hits at all, so that nothing else can be told from another question."""
 
 
 def search(probe: Probe) -> Search:
     """The question, put once."""
     return probe.once("the hits", lambda: _search(probe))
+
+
+def expect_search(probe: Probe) -> None:
+    """Raises ``Missing`` where an ordinary question is not answered: then no other one has to be put."""
+    if search(probe).broken:
+        raise Missing(BROKEN)
 
 
 def hits(probe: Probe) -> list[HitView]:
@@ -102,15 +116,11 @@ def _search(probe: Probe) -> Search:
     asked, top_k = question(probe), probe.setting.top_k
     answer = probe.call("query", asked, top_k)
     if isinstance(answer.error, NotImplementedError):
-        return Search(failed("query() is not implemented", "Write query(): it is what a pipeline is for."))
+        fix = "Write query(): it is what a pipeline is for."
+        return Search(failed("query() is not implemented", fix), broken=True)
     found, problem = read_hits(answer)
     if problem:
-        return Search(
-            failed(
-                f"query() {problem}",
-                "Give a list of RetrievedChunk, best first; raise ConnectorOperationalError when the back end fails.",
-            )
-        )
+        return Search(failed(f"query() {problem}", _raised_fix(answer)), broken=True)
     detail = f"{counted(len(found), 'hit')} for probe {shown(asked)}"
     if not found:
         return Search(
@@ -120,6 +130,14 @@ def _search(probe: Probe) -> Search:
             )
         )
     return _bounded(probe, found, detail)
+
+
+def _raised_fix(answer: Attempt) -> str:
+    if isinstance(answer.error, ConnectorError):
+        return "Let the back end answer this question: see its address, its key and what it says. Then run this again."
+    if answer.error is not None:
+        return "Mend what raises; where the back end fails, raise ConnectorOperationalError from its error."
+    return "Give a list of RetrievedChunk, best first; raise ConnectorOperationalError when the back end fails."
 
 
 def _bounded(probe: Probe, found: list[HitView], detail: str) -> Search:
@@ -289,7 +307,7 @@ RULES: Final = (
     ),
     Rule(
         "query-hits",
-        "query() retrieves ranked chunks",
+        _HITS,
         "A question gives a list of hits, no more than top_k where that bounds it, ranked from 0.",
         "Give a list of RetrievedChunk, best first, rank being the place.",
         _query,

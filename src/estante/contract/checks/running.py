@@ -11,8 +11,8 @@ from estante.contract.checks.facts import question
 from estante.contract.checks.probes import Probe
 from estante.contract.checks.pulls import corpus
 from estante.contract.checks.reading import asked_ids
-from estante.contract.checks.rebuilding import Origin, Rebuilt, origin_of, rebuilt
-from estante.contract.checks.retrieval import credited, search
+from estante.contract.checks.rebuilding import QUERY, Origin, Rebuilt, origin_of, rebuilt
+from estante.contract.checks.retrieval import BROKEN, credited, search
 from estante.contract.checks.rules import Outcome, Rule, counted, failed, passed, skipped, warned
 
 _SAME_FIX: Final = (
@@ -54,6 +54,8 @@ def _fresh_process(probe: Probe) -> Outcome:
     # Less time than the check has, so that the process is ended by the one who waits for it.
     timeout = probe.setting.timeout and 0.8 * probe.setting.timeout
     there = rebuilt(origin, question(probe), probe.setting.top_k, ids, timeout)
+    if there.error.startswith(QUERY) and search(probe).broken:
+        return skipped("it was made", BROKEN)
     if there.error:
         detail = f"timed out: {there.error}" if there.late else there.error
         fix = "Let the maker need nothing but the document and the environment."

@@ -14,13 +14,21 @@ from estante.contract.checks.facts import info
 from estante.contract.checks.probes import Probe
 from estante.contract.checks.pulls import corpus, paged
 from estante.contract.checks.reading import by_id
-from estante.contract.checks.retrieval import hits, plain_hits
-from estante.contract.checks.rules import Outcome, Rule, failed, passed, skipped, warned
+from estante.contract.checks.retrieval import expect_search, hits, plain_hits, read_hits, search
+from estante.contract.checks.rules import Outcome, Rule, counted, failed, passed, skipped, warned
 from estante.contract.checks.views import ChunkView, HitView, chunk_view
 from estante.contract.derived import ITEM_INDEX_KEY
 from estante.contract.models import ChunkRecord
 
 _LISTED: Final = 5
+_CHUNKS: Final = 5
+"""Chunks whose own words are asked for."""
+_WORDS: Final = 8
+_LONGEST: Final = 2_000
+_OWN_FIX: Final = (
+    "See that the search asks the index that the corpus stands in, under its name and with its filters: a search that "
+    "finds none of its own texts measures nothing."
+)
 EXACT_SPANS_KEY: Final = "exact_spans"
 """The key by which ``info()`` promises that a text is its document's between ``char_start`` and ``char_end``."""
 
@@ -32,6 +40,24 @@ def _hit_fields(probe: Probe) -> Outcome:
         for name, what in hit.strange.items()
     ]
     return _row(problems, "Fill the fields with values of the types that RetrievedChunk names.")
+
+
+def _own_words(probe: Probe) -> Outcome:
+    expect_search(probe)
+    if search(probe).hits:
+        return passed("the question found hits")
+    asked = [chunk.text for chunk in corpus(probe).chunks if chunk.text.strip()]
+    asked = asked[:: max(1, len(asked) // _CHUNKS)][:_CHUNKS]
+    for at, words in enumerate(asked, start=1):
+        # First as somebody would ask, then all of it, for a search that needs much in common.
+        for question in dict.fromkeys((" ".join(words.split()[:_WORDS]), words[:_LONGEST])):
+            found, problem = read_hits(probe.call("query", question, probe.setting.top_k))
+            if problem:
+                return failed(f"query() of words of a chunk {problem}", _OWN_FIX)
+            if found:
+                return passed(f"words of {counted(at, 'chunk')} were asked for; the last found {len(found)} hits")
+    detail = f"words of {counted(len(asked), 'chunk')} were asked for, and nothing was found for any"
+    return failed(detail, _OWN_FIX) if len(asked) > 1 else warned(detail, _OWN_FIX)
 
 
 def _hit_texts(probe: Probe) -> Outcome:
@@ -59,8 +85,8 @@ def _hit_documents(probe: Probe) -> Outcome:
 
 
 def _hit_duplicates(probe: Probe) -> Outcome:
-    counted = Counter(hit.chunk_id for hit in hits(probe) if hit.chunk_id is not None and _alone(hit))
-    twice = [f"{shown(one)} is listed {count} times" for one, count in counted.items() if count > 1]
+    listed = Counter(hit.chunk_id for hit in hits(probe) if hit.chunk_id is not None and _alone(hit))
+    twice = [f"{shown(one)} is listed {count} times" for one, count in listed.items() if count > 1]
     return _row(twice, "List a chunk once: what is found by several ways has one place, its best.")
 
 
@@ -201,6 +227,14 @@ def _row(problems: list[str], fix: str) -> Outcome:
 
 
 RULES: Final = (
+    Rule(
+        "own-words",
+        "Words of the corpus find something",
+        "Where the question found nothing, words taken from several chunks find something: the search asks the index "
+        "that the corpus stands in.",
+        "Ask the index that the corpus stands in, under its name and with its filters.",
+        _own_words,
+    ),
     Rule(
         "hit-fields",
         "Fields of hits have their types",

@@ -12,7 +12,7 @@ from estante.contract.dataset.files import refuse_occupied
 from estante.contract.dataset.writing import write_dataset_folder
 from estante.contract.errors import ConnectorContractError, ContractValueError
 from estante.contract.loading import LoadedDocument, chunk_loaded_documents, load_documents
-from estante.contract.models import ChunkRecord
+from estante.contract.models import ChunkRecord, ConnectorHealth
 from estante.contract.pipeline import RagPipeline
 from estante.contract.windows import check_windows
 
@@ -100,4 +100,16 @@ def chunks_of(pipeline: RagPipeline) -> list[ChunkRecord]:
             raise ConnectorContractError(
                 f"pull_all_chunks() of {kind} gave a {given} at {at}, which is no ChunkRecord of estante.contract"
             )
+    if not chunks and (obstacle := _obstacle(pipeline)):
+        raise ContractValueError(f"{kind} holds no chunks, and a Dataset needs at least one chunk: {obstacle}")
     return chunks
+
+
+def _obstacle(pipeline: RagPipeline) -> str:
+    """What the pipeline names as the reason why it is not well; empty when it names none."""
+    health = getattr(pipeline, "health", None)
+    try:
+        found = health() if callable(health) else None
+    except Exception:  # noqa: BLE001 - that there are no chunks is told in any case, whatever its author's code does.
+        return ""
+    return str(found.detail) if isinstance(found, ConnectorHealth) and not found.ok else ""

@@ -195,6 +195,15 @@ class TuplePipeline(PerfectPipeline):
         return tuple(super().query(text, top_k))
 
 
+class ElsewherePipeline(PerfectPipeline):
+    """It searches another index than the one that its corpus stands in."""
+
+    def query(self, text: str, top_k: int = 5) -> list[RetrievedChunk]:
+        """Nothing."""
+        super().query(text, top_k)
+        return []
+
+
 class TwoNamesPipeline(ChangedHits):
     """A chunk has one id in hits and another in the corpus."""
 
@@ -477,8 +486,6 @@ def built_from(kind: type[PerfectPipeline]) -> dict[str, Any]:
     return {"spec": spec, "origin": Origin(BY_IMPORT, f"{kind.__module__}:{kind.__qualname__}", {})}
 
 
-_ALL_QUERIES: Final = frozenset({"top-k-edges", "odd-questions", "build-round-trip", "fresh-process"})
-
 FAULTS: Final[Mapping[str, Fault]] = {
     "info": Fault(SilentPipeline),
     "run-snapshot": Fault(TalkativePipeline),
@@ -491,7 +498,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "change-detection": Fault(UnmarkedPipeline, WARN),
     "corpus-stability": Fault(RestlessPipeline),
     "probe-query": Fault(PerfectPipeline, WARN, options={"sample_query": None}),
-    "query-hits": Fault(TuplePipeline, also=_ALL_QUERIES, options=built_from(TuplePipeline)),
+    "query-hits": Fault(TuplePipeline, options=built_from(TuplePipeline)),
     "query-ids": Fault(
         TwoNamesPipeline, also=frozenset({"build-round-trip", "fresh-process"}), options=built_from(TwoNamesPipeline)
     ),
@@ -511,6 +518,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
         PerfectPipeline,
         options={**built_from(PerfectPipeline), "spec": replace(PERFECT_SPEC, build=build_nothing)},
     ),
+    "own-words": Fault(ElsewherePipeline, also=frozenset({"query-hits"})),
     "hit-fields": Fault(FieldlessPipeline),
     "hit-texts": Fault(ParaphrasingPipeline),
     "hit-documents": Fault(MisfilingPipeline),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NoReturn
 
 import pytest
 
-from estante.contract.checks.attempts import attempt
+from estante.contract.checks.attempts import attempt, kind
 from estante.contract.checks.catalog import BASIC, EXTENDED, LAST, SECURITY
 from estante.contract.checks.probes import Probe, Setting
 from estante.contract.checks.rebuilding import Origin
@@ -15,10 +15,17 @@ from estante.contract.checks.report import FAIL, SKIP, WARN, Check
 from estante.contract.checks.rules import Rule
 from estante.contract.checks.runner import Run, worker
 from estante.contract.checks.security import SecurityHarness
+from estante.contract.foreign import adopted, is_pipeline
 from estante.contract.pipeline import RagPipeline
 from estante.contract.specs import ConnectorSpec
 
 PIPELINE_RULES: Final = (*BASIC, *EXTENDED, *LAST)
+
+
+_MISSING: Final = object()
+"""What stands for a fixture that nobody gave."""
+
+_MEMBERS: Final = ("walls", "plant", "bind", "delete")
 
 
 class _Checked:
@@ -39,10 +46,12 @@ class _Checked:
     """Whether a warning fails the test."""
 
     _runs: ClassVar[list[tuple[object, Run]]]
+    _wrong: ClassVar[bool]
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
         cls._runs = []
+        cls._wrong = False
 
     @classmethod
     def teardown_class(cls) -> None:
@@ -70,9 +79,17 @@ class _Checked:
             harness=harness,
             timeout=cls.timeout,
         )
-        made = Run(Probe(pipeline, setting), worker(cls.timeout))
+        made = Run(Probe(adopted(pipeline), setting), worker(cls.timeout))
         cls._runs[:] = [(key, made)]
         return made
+
+    @classmethod
+    def _refuse(cls, what: str) -> NoReturn:
+        """Fails the first test of the suite with what is wrong with its fixture, and skips the others."""
+        if cls._wrong:
+            pytest.skip("the fixture of this suite cannot be used; see its first test")
+        cls._wrong = True
+        pytest.fail(what, pytrace=False)
 
     @classmethod
     def _judge(cls, row: Check | None) -> None:
@@ -94,9 +111,17 @@ class PipelineContract(_Checked):
     scope ``function`` is examined anew by every test. The fixture closes what it made.
     """
 
+    @pytest.fixture(scope="class")
+    @classmethod
+    def pipeline(cls) -> Any:
+        """The pipeline to examine, which a subclass gives."""
+        return _MISSING
+
     @pytest.mark.parametrize("rule", PIPELINE_RULES, ids=lambda rule: rule.id)
     def test_the_pipeline_keeps(self, rule: Rule, pipeline: RagPipeline) -> None:
         """One check."""
+        if not is_pipeline(pipeline):
+            self._refuse(_unusable(pipeline, "pipeline", "a pipeline, an instance of a class derived from RagPipeline"))
         self._judge(self._run(pipeline, None).row(rule))
 
 
@@ -106,10 +131,27 @@ class SecurityContract(_Checked):
     The checks plant their documents once and delete one at the end, so they run in their order against one harness.
     """
 
+    @pytest.fixture(scope="class")
+    @classmethod
+    def harness(cls) -> Any:
+        """The harness of the system to examine, which a subclass gives."""
+        return _MISSING
+
     @pytest.mark.parametrize("rule", SECURITY, ids=lambda rule: rule.id)
     def test_the_walls_hold(self, rule: Rule, harness: SecurityHarness) -> None:
         """One check."""
+        if isinstance(harness, type) or not all(hasattr(harness, name) for name in _MEMBERS):
+            self._refuse(_unusable(harness, "harness", f"a harness, which has {', '.join(_MEMBERS)}"))
         self._judge(self._run(_Nobody(), harness).row(rule))
+
+
+def _unusable(given: object, fixture: str, wanted: str) -> str:
+    """What is wrong with what a fixture gave."""
+    shape = f"@pytest.fixture(scope='class')\n@classmethod\ndef {fixture}(cls): ..."
+    if given is _MISSING:
+        return f"this suite has no fixture {fixture!r}; give it {wanted}:\n{shape}"
+    what = f"the class {given.__name__} itself" if isinstance(given, type) else f"a value of type {kind(given)}"
+    return f"the fixture {fixture!r} gives {what}; let it give {wanted}"
 
 
 class _Nobody(RagPipeline):

@@ -29,6 +29,7 @@ from estante.contract.models import (
 from estante.contract.paging import PAGE_SIZE, page_limit
 from estante.contract.pipeline import RagPipeline
 from estante.contract.scores import SCORE_CONVENTION
+from estante.serve.adapters.advice import advice_of
 from estante.serve.adapters.records import Layout, Row
 from estante.serve.adapters.scales import Scale
 
@@ -131,6 +132,13 @@ class Adapter(RagPipeline):
         """How the adapter is set up."""
         settings = {key: value for key, value in self.info().items() if key not in ("name", "type")}
         return {"schema": f"estante.{self._backend.kind}.run-snapshot.v1", "settings": settings, "observations": {}}
+
+    @property
+    def check_advice(self) -> Mapping[str, str]:
+        """How its user mends what a check finds, by the id of the check."""
+        held = self._backend
+        corpus = held.frozen is not None or held.page is not None or held.rows is not None
+        return advice_of(held.kind, has_corpus=corpus, finds_by_id=held.frozen is not None or held.by_id is not None)
 
     def close(self) -> None:
         """Gives back what the back end holds; afterwards every call is refused. A second time does nothing."""

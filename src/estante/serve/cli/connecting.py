@@ -132,7 +132,8 @@ def _facts(field: Mapping[str, Any]) -> str:
     least, most = field.get("minimum"), field.get("maximum")
     said.append(f"from {least}" if least is not None else "")
     said.append(f"up to {most}" if most is not None else "")
-    said.append(f"as {field['pattern']}" if field.get("pattern") else "")
+    form = f"such as {field['placeholder']}" if field.get("placeholder") else f"as {field.get('pattern')}"
+    said.append(form if field.get("pattern") else "")
     said.append(f"by default {field['default']}" if field.get("default") not in (None, "") else "")
     said.append(f"or the variable {field['env']}" if field.get("env") else "")
     if isinstance(field.get("when"), Mapping):

@@ -55,11 +55,16 @@ def object_of(text: str | None, option: str) -> dict[str, Any]:
     """The JSON object that an option holds; none is an empty one. The value is never shown: it may hold a secret."""
     import json
 
+    from estante.contract.errors import ContractValueError
+    from estante.contract.params import each_once
+
     hint = f"""Write {option} '{{"name": "value"}}'."""
     if text is None:
         return {}
     try:
-        held = json.loads(text)
+        held = json.loads(text, object_pairs_hook=each_once)
+    except ContractValueError as error:
+        raise SettingsError(f"{option}: {error}", hint="Leave one of the two out.") from error
     except (ValueError, RecursionError) as error:
         where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
         raise SettingsError(
@@ -83,7 +88,7 @@ def spec_of(connector_type: str) -> ConnectorSpec:
     if broken is not None:
         raise ContractBroken(
             f"connector {connector_type!r} of {broken.origin} cannot be loaded: {broken.error}",
-            hint="Mend or update that package, or uninstall it.",
+            hint="Update or uninstall that package; if it is yours, mend what is told.",
         )
     types = registered_types()
     near = get_close_matches(connector_type, types, n=1)

@@ -20,9 +20,11 @@ Type = Annotated[
     str | None,
     typer.Option("--connector-type", metavar="TYPE", help="The type of a registered connector.", show_default=False),
 ]
-Kwargs = Annotated[str, typer.Option("--kwargs", metavar="JSON", help="Arguments for --import.", show_default=False)]
+Kwargs = Annotated[
+    str | None, typer.Option("--kwargs", metavar="JSON", help="Arguments for --import.", show_default=False)
+]
 Params = Annotated[
-    str, typer.Option("--params", metavar="JSON", help="Parameters for --connector-type.", show_default=False)
+    str | None, typer.Option("--params", metavar="JSON", help="Parameters for --connector-type.", show_default=False)
 ]
 Only = Annotated[
     list[str] | None,
@@ -50,8 +52,8 @@ def validate(
     call: Call,
     target: Target = None,
     connector_type: Type = None,
-    kwargs: Kwargs = "{}",
-    params: Params = "{}",
+    kwargs: Kwargs = None,
+    params: Params = None,
     query: Query = None,
     top_k: Annotated[int, typer.Option("--top-k", metavar="N", help="How many hits to ask for.")] = 5,
     skip_stability: Annotated[
@@ -104,6 +106,8 @@ def validate(
         harness=harness,
         max_chunks=max_chunks,
     )
+    # What is examined may change the current folder.
+    junit = junit and junit.absolute()
     try:
         if junit is not None:
             claim(junit)

@@ -275,7 +275,7 @@ def test_what_nothing_stands_on_stays_out() -> None:
         ({"only": ["query-ids"]}, 1),
         ({"only": ["datasets"]}, 0),
         ({"skip": ["info"]}, -1),
-        ({"skip_stability": True}, -1),
+        ({"skip_stability": True}, -2),
     ],
     ids=str,
 )

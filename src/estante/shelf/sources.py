@@ -180,7 +180,9 @@ class Sources:
     def twice(self, name: str) -> str:
         """What is to be said of a folder that other sources read, too; empty when none does."""
         one = self.find(name)
-        others = [other.name for other in self.known if other.name != one.name and other.place == one.place]
+        # A source of single files holds those alone, and the folder leaves them to it.
+        folders = [other for other in self.known if other.name != one.name and other.files is None]
+        others = [other.name for other in folders if other.place == one.place]
         if one.files is not None or not others:
             return ""
         return f"the folder of {one.name!r} is read by {', '.join(map(repr, others))}, too; its passages come up twice"

@@ -12,6 +12,7 @@ from estante.contract.checks import (
     edges,
     geometry,
     honesty,
+    lasting,
     reading,
     retrieval,
     running,
@@ -30,7 +31,7 @@ BASIC: Final[tuple[Rule, ...]] = (
 )
 """The checks of rag-connector's validator, under its names and in its order, whose indexes tools rely on."""
 
-EXTENDED: Final[tuple[Rule, ...]] = (*truth.RULES, *edges.RULES, *geometry.RULES, *honesty.RULES)
+EXTENDED: Final[tuple[Rule, ...]] = (*truth.RULES, *edges.RULES, *geometry.RULES, *honesty.RULES, *lasting.RULES)
 """What rag-connector does not check."""
 
 SECURITY: Final[tuple[Rule, ...]] = walls.RULES

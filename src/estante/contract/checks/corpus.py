@@ -43,7 +43,8 @@ def _field_problems(probe: Probe) -> Iterator[str]:
         (at, name, what)
         for at, chunk in enumerate(found.chunks)
         for name, what in chunk.strange.items()
-        if name in _FIELDS and not (lacking is not None and what == "is None")
+        if (name in _FIELDS or (name == "doc_chunk_index" and chunk.ordinal is not None))
+        and not (lacking is not None and what == "is None")
     ]
     if strange:
         at, name, what = strange[0]

@@ -23,7 +23,8 @@ def serve(order: Mapping[str, Any]) -> None:
     answers, sys.stdout = sys.stdout, sys.stderr
     done = attempt(_found, order)
     answer = done.value if done.error is None else {"hits": [], "found": [], "error": told(done.error)}
-    answers.write(json.dumps(answer) + "\n")
+    # On a line of its own, whatever was written past the stream before it.
+    answers.write(f"\n{json.dumps(answer)}\n")
     answers.flush()
     sys.stderr.flush()
     # Threads of a back end must not keep the process from ending.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
 
@@ -23,11 +23,12 @@ _SPARE: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The chunks of one reading, as they came and as plain values."""
+    """The chunks of one reading, as they came and as plain values. ``given`` is the very list that was handed over."""
 
     records: list[ChunkRecord]
     chunks: list[ChunkView]
     by_id: dict[str, ChunkView]
+    given: Iterable[object] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ def _pull(probe: Probe) -> Pull:
         told_first = f"item {first} is of type {kind(records[first])}, not ChunkRecord"
         more = f" ({len(strangers)} of {len(records)} items are none)" if len(strangers) > 1 else ""
         return Pull(failed(f"{told_first}{more}", "Map every row of the back end to a ChunkRecord."))
-    found = assembled(records)
+    found = replace(assembled(records), given=records)
     documents = len({chunk.doc_id for chunk in found.chunks})
     return Pull(passed(f"{counted(len(records), 'chunk')}, {counted(documents, 'document')}"), found)
 

@@ -27,6 +27,8 @@ class ById:
     answer: Attempt
     pulls: int = 0
     paged: int = 0
+    changed: bool = False
+    """Whether the list of ids that was handed over was changed."""
     found: dict[str, Any] = field(default_factory=dict)
     """The records by their ids; empty when the answer is no dict."""
 
@@ -48,12 +50,13 @@ def vectors(probe: Probe) -> Attempt:
 
 def _by_id(probe: Probe) -> ById:
     asked, records = asked_ids(probe), corpus(probe).records
-    wanted = [*asked, NO_SUCH_CHUNK]
+    wanted, before = [*asked, NO_SUCH_CHUNK], [*asked, NO_SUCH_CHUNK]
     if not probe.supports("get_chunks"):
         read = ById(asked, attempt(Held(records).get_chunks, wanted))
     else:
         read = ById(asked, Attempt())
         read.answer = _watched(probe, read, wanted)
+        read.changed = wanted != before
     if isinstance(read.answer.value, dict):
         read.found = {text(key): record for key, record in read.answer.value.items()}
     return read
@@ -92,6 +95,8 @@ def _get_chunks(probe: Probe) -> Outcome:
     for key, record in read.found.items():
         if key != NO_SUCH_CHUNK and (not isinstance(record, ChunkRecord) or chunk_view(record).chunk_id != key):
             problems.append(f"under {shown(key)} stands no ChunkRecord of that id")
+    if read.changed:
+        problems.append("the list of ids that was handed over was changed")
     if problems:
         return failed(problems, fix)
     cheaper = "Look ids up in the back end: hosts read by id often, and no bad chunk elsewhere should break that."
@@ -145,6 +150,9 @@ def _get_chunk_vectors(probe: Probe) -> Outcome:
 def _vector_row(found: dict[str, Any], asked: list[str], fix: str) -> Outcome:
     problems = ["an id that is not in the corpus got a vector"] if NO_SUCH_CHUNK in found else []
     for key, given in found.items():
+        if attempt(len, given).error is not None or isinstance(given, str | bytes | Mapping):
+            problems.append(f"what stands under {shown(key)} is of type {kind(given)}, not a list")
+            continue
         head = attempt(listed, given, _LOOKED_AT).value
         if not isinstance(head, list) or any(number(one) is None for one in head):
             problems.append(f"what stands under {shown(key)} is no list of numbers")

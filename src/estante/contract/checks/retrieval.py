@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
@@ -29,6 +30,8 @@ from estante.contract.models import RetrievedChunk
 
 _HITS: Final = "query() retrieves ranked chunks"
 _LISTED: Final = 8
+_SAME: Final = 1e-4
+"""How far apart two scores of one hit may be: more than graphics cards add up otherwise."""
 _FEW: Final = 3
 """Hits below which an order cannot be told from chance."""
 
@@ -46,6 +49,8 @@ class Search:
     compared: bool = False
     broken: bool = False
     """Whether there was no list of hits at all, so that nothing else can be told from another question."""
+    given: Any = ()
+    """The very list that was handed over."""
 
 
 def search(probe: Probe) -> Search:
@@ -129,7 +134,7 @@ def _search(probe: Probe) -> Search:
                 "Give a question that the corpus can answer.",
             )
         )
-    return _bounded(probe, found, detail)
+    return replace(_bounded(probe, found, detail), given=answer.value)
 
 
 def _raised_fix(answer: Attempt) -> str:
@@ -234,7 +239,18 @@ def _determinism(probe: Probe) -> Outcome:
         return warned(f"the second query() {problem}", fix)
     if [hit.chunk_id for hit in found] != [hit.chunk_id for hit in second]:
         return warned("the same question found other hits, or in another order", fix)
+    if mode(probe) == "scored" and any(
+        _moved(one.score, other.score) for one, other in zip(found, second, strict=True)
+    ):
+        return warned("the same question found the same hits with other scores", fix)
     return passed()
+
+
+def _moved(one: float | None, other: float | None) -> bool:
+    """Whether two scores differ by more than the order of additions does."""
+    if one is None or other is None or not (math.isfinite(one) and math.isfinite(other)):
+        return False
+    return not math.isclose(one, other, rel_tol=_SAME, abs_tol=_SAME)
 
 
 def _cardinality(probe: Probe) -> Outcome | None:
@@ -261,7 +277,7 @@ def _scores(probe: Probe) -> Outcome:
         return skipped(f"mode {declared}: the order counts, scores are evidence only")
     if not found:
         return skipped("there are no hits with scores")
-    strange = [hit.strange["score"] for hit in found if "score" in hit.strange]
+    strange = [hit.strange["score"] for hit in found if "score" in hit.strange and hit.score is None]
     if strange:
         return failed(f"{len(strange)} hits: score {strange[0]}", "Give every hit a float as its score.")
     missing = sum(hit.score is None for hit in found)

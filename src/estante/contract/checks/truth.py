@@ -12,7 +12,7 @@ from typing import Any, Final
 from estante.contract.checks.attempts import Missing, attempt, shown, told
 from estante.contract.checks.facts import info
 from estante.contract.checks.probes import Probe
-from estante.contract.checks.pulls import corpus, paged
+from estante.contract.checks.pulls import again, corpus, paged
 from estante.contract.checks.reading import by_id
 from estante.contract.checks.retrieval import expect_search, hits, plain_hits, read_hits, search
 from estante.contract.checks.rules import Outcome, Rule, counted, failed, passed, skipped, warned
@@ -108,15 +108,17 @@ def _finite_scores(probe: Probe) -> Outcome:
 def _texts_agree(probe: Probe) -> Outcome:
     compared = dict(_other_reads(probe))
     if not compared:
-        return skipped("every other way to read is derived from the bulk read")
+        return skipped("every other way to read is derived from the bulk read, and it was read once")
     known = corpus(probe).by_id
     wrong = [
         f"{way}: {name} of {shown(view.chunk_id)} {_difference(getattr(view, name), getattr(first, name))}"
         for way, views in compared.items()
         for view in views
         if (first := known.get(view.chunk_id)) is not None
-        for name in ("text", "doc_id", "ordinal")
+        for name in ("text", "doc_id", "ordinal", "char_start", "char_end")
         if getattr(view, name) != getattr(first, name)
+        # A way to read that gives less is no lie; only one that gives otherwise is.
+        and not (name.startswith("char") and None in (getattr(view, name), getattr(first, name)))
     ]
     if wrong:
         return _row(wrong, "Serve every way to read from the same rows by the same mapping.")
@@ -129,6 +131,8 @@ def _other_reads(probe: Probe) -> Iterator[tuple[str, list[ChunkView]]]:
         yield "list_chunks()", _views(paged(probe).records)
     if probe.supports("get_chunks"):
         yield "get_chunks()", _views(by_id(probe).found.values())
+    if not probe.supports("list_chunks") and not probe.setting.skip_stability:
+        yield "pull_all_chunks() again", _views(attempt(again, probe).value or ())
 
 
 def _views(records: Iterable[Any]) -> list[ChunkView]:
@@ -148,6 +152,8 @@ def _spans(probe: Probe) -> Outcome:
     fix = "Give both or neither, as code points of the document's text, the start before the end."
     exact = attempt(lambda: info(probe).get(EXACT_SPANS_KEY)).value is True
     problems = [f"{shown(chunk.chunk_id)}: {problem}" for chunk in chunks for problem in _span_problems(chunk, exact)]
+    if exact and not problems:
+        problems = list(_overlap_problems(chunks))
     if problems:
         return _row(problems, fix)
     spanned = [chunk for chunk in chunks if chunk.char_start is not None]
@@ -177,6 +183,21 @@ def _span_problems(chunk: ChunkView, exact: bool) -> Iterator[str]:
         yield f"the span {start} to {end} is none"
     elif exact and end - start != len(chunk.text):
         yield f"the span has {end - start} characters and the text {len(chunk.text)}, though info() says they are exact"
+
+
+def _overlap_problems(chunks: list[ChunkView]) -> Iterator[str]:
+    """Neighbours that have a part of their document in common, and not the same text there."""
+    documents = defaultdict[str, list[ChunkView]](list)
+    for chunk in chunks:
+        if chunk.char_start is not None:
+            documents[chunk.doc_id].append(chunk)
+    for found in documents.values():
+        for one, other in pairwise(sorted(found, key=lambda chunk: chunk.char_start or 0)):
+            start = (other.char_start or 0) - (one.char_start or 0)
+            common = one.text[start:]
+            width = min(len(common), len(other.text))
+            if common[:width] != other.text[:width]:
+                yield f"{shown(one.chunk_id)} and {shown(other.chunk_id)} differ where their spans are the same"
 
 
 def _backward(chunks: list[ChunkView]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -14,6 +15,8 @@ from estante.contract.models import ChunkRecord, RetrievedChunk
 
 T = TypeVar("T")
 
+SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
 WHOLE: Final = ""
 """The name under which ``strange`` has what is wrong with a record as a whole."""
 _WIDEST: Final = 100_000
@@ -22,7 +25,7 @@ _WIDEST: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class ChunkView:
-    """A chunk of the corpus. What is of a wrong type is None here, and told in ``strange``, by field."""
+    """A chunk of the corpus. What is of a wrong type is told in ``strange``, by field, and None if it means nothing."""
 
     chunk_id: str
     doc_id: str
@@ -144,6 +147,8 @@ class _Reader:
         """A field of text. Another value is taken as it prints, as hosts compare ids by what they print."""
         value = getattr(self._record, name)
         if type(value) is str:
+            if not value.isascii() and SURROGATE.search(value):
+                self._strange[name] = "has a lone surrogate, which is no text"
             return value
         if value is None:
             if not optional:
@@ -158,18 +163,26 @@ class _Reader:
         value = getattr(self._record, name)
         if type(value) is int or (value is None and optional):
             return value
-        return self._expected(name, value, whole(value), "a whole number")
+        return self._plain(name, value, int, self._expected(name, value, whole(value), "a whole number"))
 
     def number(self, name: str) -> float | None:
         """A field of a number or None."""
         value = getattr(self._record, name)
-        return None if value is None else self._expected(name, value, number(value), "a number")
+        if value is None or type(value) is float:
+            return value
+        return self._plain(name, value, float, self._expected(name, value, number(value), "a number"))
 
     def mapping(self, name: str) -> dict[Any, Any]:
         """A field of names and values, as a new dict."""
         value = getattr(self._record, name)
         read = attempt(dict, value).value if isinstance(value, Mapping) else None
         return self._expected(name, value, read, "a mapping") or {}
+
+    def _plain(self, name: str, value: object, wanted: type, read: T | None) -> T | None:
+        """The value as it was read; noted where JSON does not have it, such as a Decimal or a number of a library."""
+        if read is not None and not (issubclass(type(value), wanted | int) and type(value) is not bool):
+            self._strange[name] = f"is of type {kind(value)}, not {wanted.__name__}"
+        return read
 
     def _expected(self, name: str, value: object, read: T | None, what: str) -> T | None:
         if read is None:

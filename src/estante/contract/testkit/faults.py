@@ -445,6 +445,19 @@ class SwallowingPipeline(PerfectPipeline):
             return []
 
 
+class ReusingPipeline(PerfectPipeline):
+    """It gives the same list for every question, with other hits in it."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._given: list[RetrievedChunk] = []
+
+    def query(self, text: str, top_k: int = 5) -> list[RetrievedChunk]:
+        """The list, filled anew."""
+        self._given[:] = super().query(text, top_k)
+        return self._given
+
+
 class StuckPipeline(PerfectPipeline):
     """It cannot be closed."""
 
@@ -537,6 +550,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "datasets": Fault(TwinPipeline),
     "unsupported-raises": Fault(EmptyHandedPipeline),
     "broken-backend": Fault(SwallowingPipeline),
+    "results-last": Fault(ReusingPipeline),
     "close": Fault(StuckPipeline),
     "fresh-process": Fault(ProcessBoundPipeline, options=built_from(ProcessBoundPipeline)),
 }

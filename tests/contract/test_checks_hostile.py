@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -346,3 +354,148 @@ def test_an_error_is_told_in_one_line() -> None:
 
 def test_what_an_attempt_raised_is_its_result() -> None:
     assert kind(attempt(Bulk().given.__getitem__, "x").error) == "KeyError"
+
+
+# --- faults of kinds ----------------------------------------------------------------------------------------------
+
+
+def found(report: Report) -> set[str]:
+    return {check.id for check in report.checks if check.status in ("FAIL", "WARN")}
+
+
+@pytest.mark.parametrize("score", [lambda number: Decimal(str(number)), lambda number: Fraction(number), bool])
+def test_a_score_that_json_does_not_have_is_found_though_it_is_a_number(score: Any) -> None:
+    class Numbered(PerfectPipeline):
+        def hit(self, record: ChunkRecord, score_: float, rank: int) -> RetrievedChunk:
+            return replace(super().hit(record, score_, rank), score=score(score_))
+
+    report = examined(Numbered())
+
+    [row] = [check for check in report.checks if check.id == "hit-fields"]
+    assert row.status == "FAIL"
+    assert "not float" in row.details[0]
+
+
+@pytest.mark.parametrize("score", [round, float])
+def test_a_whole_number_is_a_score(score: Any) -> None:
+    class Whole(PerfectPipeline):
+        def hit(self, record: ChunkRecord, score_: float, rank: int) -> RetrievedChunk:
+            return replace(super().hit(record, score_, rank), score=score(score_))
+
+    assert "hit-fields" not in found(examined(Whole()))
+
+
+@pytest.mark.parametrize("field", ["chunk_id", "doc_id", "source_file", "text"])
+def test_half_a_character_is_no_text(field: str) -> None:
+    class Halved(PerfectPipeline):
+        def rows(self) -> list[Any]:
+            rows = super().rows()
+            setattr(rows[1].record, field, f"{getattr(rows[1].record, field)}\ud800")
+            return rows
+
+    assert "chunk-fields" in found(examined(Halved()))
+
+
+def test_scores_that_change_from_call_to_call_are_found() -> None:
+    calls = itertools.count()
+
+    class Drifting(PerfectPipeline):
+        def query(self, text: str, top_k: int = 5) -> list[RetrievedChunk]:
+            drift = next(calls) / 100
+            return [replace(hit, score=(hit.score or 0.0) + drift) for hit in super().query(text, top_k)]
+
+    [row] = [check for check in examined(Drifting()).checks if check.id == "query-determinism"]
+    assert (row.status, row.details) == ("WARN", ["the same question found the same hits with other scores"])
+
+
+def test_a_corpus_list_that_changes_under_its_holder_is_found() -> None:
+    class Shuffling(Bulk):
+        def __init__(self) -> None:
+            super().__init__()
+            self.held = records(9)
+
+        def pull_all_chunks(self) -> list[ChunkRecord]:
+            self.held.reverse()
+            return self.held
+
+    report = validate_pipeline(Shuffling(), target="x", sample_query="bananas")
+
+    [row] = [check for check in report.checks if check.id == "results-last"]
+    assert row.details == ["the chunks of the first reading changed with the second"]
+
+
+def test_a_document_that_changes_between_readings_is_found() -> None:
+    pulls = itertools.count()
+
+    class Moving(Bulk):
+        def pull_all_chunks(self) -> list[ChunkRecord]:
+            lead = "moved-" if next(pulls) else ""
+            return [replace(one, doc_id=f"{lead}{one.doc_id}") for one in records(9)]
+
+    report = validate_pipeline(Moving(), target="x", sample_query="bananas")
+
+    [row] = [check for check in report.checks if check.id == "read-agreement"]
+    assert row.status == "FAIL"
+    assert row.details[0].startswith("pull_all_chunks() again: doc_id of")
+
+
+def test_a_read_by_id_that_empties_the_list_it_is_given_is_found() -> None:
+    class Emptying(PerfectPipeline):
+        def get_chunks(self, chunk_ids: Any) -> dict[str, ChunkRecord]:
+            given = super().get_chunks(chunk_ids)
+            chunk_ids.clear()
+            return given
+
+    [row] = [check for check in examined(Emptying()).checks if check.id == "get-chunks"]
+    assert row.details == ["the list of ids that was handed over was changed"]
+
+
+def test_vectors_that_can_be_gone_through_once_are_no_lists() -> None:
+    class Lazy(PerfectPipeline):
+        def get_chunk_vectors(self, ids: Any) -> Any:
+            return {key: iter(vector) for key, vector in super().get_chunk_vectors(ids).items()}
+
+    [row] = [check for check in examined(Lazy()).checks if check.id == "chunk-vectors"]
+    assert row.status == "FAIL"
+    assert "not a list" in row.details[0]
+
+
+# --- the process --------------------------------------------------------------------------------------------------
+
+DEEDS = {
+    "writes to the file": "os.write(1, b'raw')",
+    "writes to the first stream": "sys.__stdout__.write('raw'); sys.__stdout__.flush()",
+    "lets a child print": "subprocess.run(['echo', 'child'])",
+    "closes the stream": "sys.stdout.close()",
+    "closes the file": "CLOSED or CLOSED.append(os.close(1))",
+    "takes the stream away": "setattr(sys, 'stdout', None)",
+    "forks": "os.fork()",
+    "ends the process": "os._exit(0)",
+    "leaves the folder": "os.chdir('/')",
+    "prints at the end": "atexit.register(print, 'bye')",
+}
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+def test_nothing_that_is_done_to_the_process_costs_the_report(deed: str, tmp_path: Path) -> None:
+    (tmp_path / "doer.py").write_text(
+        "import atexit, os, subprocess, sys\nfrom tests.contract.pipelines import Bulk\n\nCLOSED = []\n\n"
+        "class Doer(Bulk):\n    def query(self, text, top_k=5):\n"
+        f"        {DEEDS[deed]}\n        return super().query(text, top_k)\n",
+        "utf-8",
+    )
+    options = ["--query", "bananas", "--skip", "fresh-process", "--timeout", "30", "--json", "--junit", "report.xml"]
+    done = subprocess.run(
+        [sys.executable, "-m", "estante.contract.validate", "--import", "doer:Doer", *options],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+    report = json.loads(done.stdout)
+    assert done.returncode == (0 if report["ready"] else 1), done.stderr
+    assert report["ready"] is (deed != "ends the process"), done.stderr
+    assert len(ElementTree.parse(tmp_path / "report.xml").getroot()[0]) == len(report["checks"])

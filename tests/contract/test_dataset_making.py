@@ -13,7 +13,7 @@ from estante.contract.dataset.making import build_dataset_from_folder, export_da
 from estante.contract.dataset.reading import read_dataset_folder
 from estante.contract.errors import ConnectorContractError, ConnectorOperationalError
 from estante.contract.jsonl import chunks_from_jsonl
-from estante.contract.models import ChunkRecord, RetrievedChunk
+from estante.contract.models import ChunkRecord, ConnectorHealth, RetrievedChunk
 from estante.contract.pipeline import RagPipeline
 from tests.contract.datasets import CREATED, chunk, left_beside
 
@@ -218,6 +218,21 @@ def test_a_pull_that_gives_no_chunks_breaks_the_contract(tmp_path: Path, held: A
 def test_a_connector_without_chunks_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="at least one chunk"):
         export([], tmp_path / "out")
+
+
+def test_a_connector_without_chunks_is_refused_with_what_its_health_names(tmp_path: Path) -> None:
+    class Private(RagPipeline):
+        def query(self, text: str, top_k: int = 5) -> list[RetrievedChunk]:
+            return []
+
+        def pull_all_chunks(self) -> list[ChunkRecord]:
+            return []
+
+        def health(self) -> ConnectorHealth:
+            return ConnectorHealth(False, "no document is shared with these readers")
+
+    with pytest.raises(ValueError, match="at least one chunk: no document is shared with these readers"):
+        export_dataset_from_connector(Private(), tmp_path / "out", connector_type="x", name="x")
 
 
 def test_the_place_is_looked_at_before_the_connector_is_asked(tmp_path: Path) -> None:

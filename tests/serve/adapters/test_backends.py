@@ -15,6 +15,7 @@ from estante.contract.errors import (
     UnsupportedCapability,
 )
 from estante.contract.models import ChunkRecord, EmbeddingSpaceDescriptor
+from estante.contract.validate import validate_pipeline
 from estante.serve.adapters.backends import Backend, Found, every_row, pipeline_of
 from estante.serve.adapters.records import Layout, Row
 from estante.serve.adapters.scales import Scale
@@ -236,3 +237,18 @@ def test_pages_that_go_in_circles_are_a_fault() -> None:
         list(every_row(lambda cursor, limit: (ROWS, "1")))
     with pytest.raises(ConnectorContractError, match="no end"):
         list(every_row(lambda cursor, limit: (ROWS, str(int(cursor or 0) + 1))))
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameter"), [("langchain", "documents"), ("llamaindex", "nodes"), ("http", "chunks_path")]
+)
+def test_without_a_corpus_the_advice_names_the_parameter_that_gives_one(kind: str, parameter: str) -> None:
+    assert parameter in pipeline(kind=kind).check_advice["corpus-pull"]
+    assert "corpus-pull" not in pipeline(kind=kind, rows=FUNCTIONS["rows"]).check_advice
+
+
+def test_a_back_end_that_finds_nothing_by_id_is_not_told_to_look_ids_up() -> None:
+    report = validate_pipeline(pipeline(rows=FUNCTIONS["rows"]), target="x", sample_query="texto")
+
+    [row] = [check for check in report.checks if check.id == "get-chunks"]
+    assert "back end finds nothing by its id" in row.fix

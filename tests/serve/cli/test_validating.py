@@ -93,3 +93,19 @@ def test_an_error_is_json_where_json_is_asked_for(capsys: pytest.CaptureFixture[
     main(["validate", "--import", "no_such_module:x", "--json"])
 
     assert set(json.loads(capsys.readouterr().out)) == {"error", "hint"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--import", "json:dumps", "--params", "{}"], "--params goes with --connector-type"),
+        (["--connector-type", "estante", "--kwargs", "{}"], "--kwargs goes with --import"),
+        (["--import", "json:dumps", "--top-k", "0"], "--top-k is 0"),
+        (["--connector-type", "estante", "--params", '{"path": "a", "path": "b"}'], "'path' is given twice"),
+    ],
+)
+def test_what_could_not_have_its_effect_is_refused(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["validate", *arguments]) == 2
+    assert told in capsys.readouterr().err

@@ -8,6 +8,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -129,8 +130,12 @@ class Inline:
 def end(code: int) -> int:
     """The code; or the end of the program with it, where a call that was left behind would keep it from ending.
 
-    For the last line of a program alone.
+    For the last line of a program alone: what is written to standard output from here on, by code that was left
+    behind or waits for the end, goes to stderr.
     """
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
+        os.dup2(2, 1)
     if any(thread.name == _LEFT for thread in threading.enumerate()):
         # A pool of threads that the call waits for is waited for by Python, however its threads were made.
         sys.stdout.flush()

@@ -71,10 +71,13 @@ class Run:
         while self.probe.closing:
             self._runs.run(self.probe.closing.pop())
         if self.probe.setting.owned and "close" not in self._rows:
-            close = attempt(getattr, self.probe.pipeline, "close", None).value
-            if callable(close):
-                self._runs.run(close)
+            self._runs.run(self._close_pipeline)
         self._runs.close()
+
+    def _close_pipeline(self) -> None:
+        close = getattr(self.probe.pipeline, "close", None)
+        if callable(close):
+            close()
 
     def _outcome(self, rule: Rule) -> Outcome | None:
         probe = self.probe

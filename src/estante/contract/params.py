@@ -158,7 +158,8 @@ def _wrong(field: Mapping[str, Any], value: Any) -> str:
         if (most := field.get("maximum")) is not None and value > most:
             return f"is {_shown(field, value)}, and must be at most {most}"
     if field.get("pattern") and not re.fullmatch(field["pattern"], value):
-        return f"is {_shown(field, value)}, which the pattern {field['pattern']} does not allow"
+        like = f"; give one such as {field['placeholder']}" if field.get("placeholder") else ""
+        return f"is {_shown(field, value)}, which the pattern {field['pattern']} does not allow{like}"
     return ""
 
 
@@ -406,7 +407,8 @@ def _near(name: object, known: Sequence[Any]) -> str:
 
 def _shown(field: Mapping[str, Any], value: object) -> str:
     """A value as messages tell it: short, and not at all when it may be a secret."""
-    if secret_paths({field["name"]: value}):
+    # An address may have a credential in front of its host or behind its question mark.
+    if secret_paths({field["name"]: value}) or (isinstance(value, str) and re.search(r"\?\S*=|:[^\s/]*@", value)):
         return "what was given"
     told = repr(value)
     return told if len(told) <= _SHOWN else f"{told[:_SHOWN]}..."

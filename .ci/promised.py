@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-LEAST = {"test": 9000, "docs": 350, "faults": 195}
+LEAST = {"test": 11_000, "docs": 460, "faults": 195}
 """Tests that each run has at least; raise it as tests are added."""
 
 MUST_RUN = (

@@ -420,7 +420,8 @@ def _near(name: object, known: Sequence[Any]) -> str:
 
 def _shown(field: Mapping[str, Any], value: object) -> str:
     """A value as messages tell it: short, and not at all when it may be a secret."""
-    if secret_paths({field["name"]: value}):
+    # An address may have a credential in front of its host or behind its question mark.
+    if secret_paths({field["name"]: value}) or (isinstance(value, str) and re.search(r"\?\S*=|:[^\s/]*@", value)):
         return "what was given"
     told = repr(value)
     return told if len(told) <= _SHOWN else f"{told[:_SHOWN]}..."

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from estante.contract.errors import ConnectorContractError
+from estante.contract.errors import ConnectorContractError, ConnectorOperationalError
 from estante.contract.params import ParamsError
 from estante.serve.adapters.answers import Places, parsed
 
@@ -43,7 +43,7 @@ def test_the_next_cursor_is_a_text_or_none(answer: Any, cursor: str | None) -> N
 
 
 @pytest.mark.parametrize(
-    "answer", [{}, {"hits": None}, {"hits": {}}, {"results": []}, [], "text", None, {"error": "the index is gone"}]
+    "answer", [{}, {"hits": None}, {"hits": {}}, {"results": []}, [], "text", None, {"error": None}]
 )
 def test_an_answer_without_a_list_is_a_failure_and_not_empty(answer: Any) -> None:
     with pytest.raises(ConnectorContractError, match="without a list at 'hits'"):
@@ -52,6 +52,14 @@ def test_an_answer_without_a_list_is_a_failure_and_not_empty(answer: Any) -> Non
 
 def test_an_empty_list_is_an_empty_result() -> None:
     assert OWN.hits({"hits": []}) == []
+    assert OWN.hits({"hits": [], "error": None}) == []
+
+
+def test_a_list_beside_an_error_is_no_result_and_the_error_is_not_repeated() -> None:
+    with pytest.raises(ConnectorOperationalError, match="tells an error at 'error'") as caught:
+        OWN.hits({"hits": [], "error": "tr0ub4dor"})
+
+    assert "tr0ub4dor" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 
 from estante.contract.capabilities import supports
 from estante.contract.errors import ConnectorOperationalError, ConnectorRegistrationError
+from estante.serve.adapters import chroma
 from estante.serve.adapters.chroma import CONNECTOR_SPEC
 from tests.serve.adapters import chroma_makers
 from tests.serve.adapters.notes import BEST, QUESTION, embedded, examined, listed, places, row, statuses, told
@@ -289,3 +290,11 @@ def test_headers_are_for_a_server_and_secrets_in_them_are_never_stored(port: int
     assert "hush-hush" not in str(connection)
     with pytest.raises(ConnectorRegistrationError, match="CHROMA_KEY_OF_NOBODY"):
         connected(given, headers={"X-Chroma-Token": "env:CHROMA_KEY_OF_NOBODY"})
+
+
+def test_the_failure_of_the_collection_s_own_function_says_what_to_name_instead() -> None:
+    def offline(texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        raise ConnectionError("no such host")
+
+    with pytest.raises(ConnectorOperationalError, match=r"fetches its model from the network .* \(embedder\)"):
+        chroma._lent(offline, "default")(["a"])

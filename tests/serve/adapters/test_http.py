@@ -155,6 +155,18 @@ def _drip(handler: Handler) -> None:
         time.sleep(0.05)
 
 
+def _drip_of_headers(handler: Handler) -> None:
+    """Headers without end: none keeps a single read waiting."""
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+    try:
+        for _ in range(300):
+            handler.wfile.write(b"X-Drop: 1\r\n")
+            handler.wfile.flush()
+            time.sleep(0.02)
+    except OSError:
+        handler.close_connection = True
+
+
 def _cut(handler: Handler) -> None:
     handler.send_response(200)
     handler.send_header("Content-Length", "1000")
@@ -174,6 +186,12 @@ FAILURES: dict[str, Any] = {
     "/moved": lambda handler: handler.raw(b'{"hits": []}', 302, Location="http://192.0.2.1/query"),
     "/slow": lambda handler: time.sleep(1),
     "/drip": _drip,
+    "/drip-of-headers": _drip_of_headers,
+    "/twice": lambda handler: handler.raw(b'{"hits": [{"text": "a", "score": 1}], "hits": []}'),
+    "/beside": lambda handler: handler.raw(b'{"hits": [], "error": {"code": 7, "told": "tr0ub4dor"}}'),
+    "/half": lambda handler: handler.raw(b'{"hits": [{"text": "\\ud800", "score": 1}]}'),
+    "/endless-number": lambda handler: handler.raw(b'{"hits": [{"text": "a", "score": 1' + b"0" * 400 + b"}]}"),
+    "/no-utf-8": lambda handler: handler.raw(b'{"hits": [{"text": "\xff", "score": 1}]}'),
     "/cut": _cut,
 }
 
@@ -311,6 +329,25 @@ def test_whatever_goes_wrong_is_an_error_and_never_an_empty_list(server: Server,
 def test_an_answer_that_comes_drop_by_drop_is_given_up(server: Server) -> None:
     with pytest.raises(ConnectorOperationalError, match="did not end within 1 s"):
         connected(server, query_path="drip", timeout=1).query(QUESTION)
+
+
+def test_headers_that_never_end_are_given_up_and_the_next_call_is_answered(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapter, "_GRACE", 0.1)
+    pipeline = connected(server, query_path="drip-of-headers", health_path="health", timeout=0.2)
+
+    with pytest.raises(ConnectorOperationalError, match=r"did not end within 0\.2 s"):
+        pipeline.query(QUESTION)
+    assert pipeline.health().ok
+
+
+@pytest.mark.parametrize("url", ["http://me:tr0ub4dor@host/v1", "http://host/v1?key=tr0ub4dor"])
+def test_a_credential_in_an_address_is_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(ConnectorRegistrationError, match="give one such as https://rag") as caught:
+        CONNECTOR_SPEC.connect_with({"url": url})
+
+    assert "tr0ub4dor" not in str(caught.value)
 
 
 @pytest.mark.parametrize("path", ["/absent", "/error", "/html", "/empty"])

@@ -7,10 +7,11 @@ the whole.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from estante.contract.errors import ConnectorContractError
+from estante.contract.errors import ConnectorContractError, ConnectorOperationalError
 from estante.contract.params import ParamField
 from estante.serve.adapters.backends import Found
 from estante.serve.adapters.parameters import texts, wrong
@@ -19,6 +20,8 @@ from estante.serve.adapters.records import Row
 HITS: Final = "hits"
 CHUNKS: Final = "chunks"
 NEXT_CURSOR: Final = "next_cursor"
+ERROR: Final = "error"
+"""Where an answer tells that it failed, even if it is a success by its code: then its list is no result."""
 
 ROW_FIELDS: Final = (
     "chunk_id",
@@ -45,6 +48,7 @@ RESPONSE: Final[ParamField] = {
 
 _ABSENT: Final = object()
 _LISTED: Final = 12
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class Places:
@@ -52,7 +56,7 @@ class Places:
 
     def __init__(self, told: Mapping[str, str], others: Sequence[str]) -> None:
         """``others`` are the fields of whole answers that there are. Raises ``ParamsError`` for a field of none."""
-        known = (*ROW_FIELDS, *others)
+        known = (*ROW_FIELDS, *others, ERROR)
         unknown = [name for name in told if name not in known]
         if unknown:
             raise wrong(RESPONSE["name"], f"there is no field {unknown[0]!r}; there are: {', '.join(known)}")
@@ -82,6 +86,7 @@ class Places:
     def rows(self, answer: object, name: str) -> list[Any]:
         """The list that stands in the place of this name. An answer without it is a failure, not an empty list."""
         found = self.find(answer, name)
+        self.refuse_error(answer)
         if not isinstance(found, list):
             keys = ", ".join(str(key) for key in list(answer)[:_LISTED]) if isinstance(answer, Mapping) else ""
             what = f"an object with {keys}" if keys else f"a {_kind(answer)}"
@@ -90,12 +95,22 @@ class Places:
             )
         return found
 
+    def refuse_error(self, answer: object) -> None:
+        """Raises ``ConnectorOperationalError`` for an answer that tells an error, whatever stands beside it."""
+        if self.find(answer, ERROR) not in (None, _ABSENT, False, "", 0, [], {}):
+            # What it says may hold anything, so it is not told.
+            raise ConnectorOperationalError(
+                f"the answer tells an error at {self._place(ERROR)!r}; see what the server's log says"
+            )
+
     def row(self, one: object, at: int) -> Row:
         """One row. Raises ``ConnectorContractError`` for one without text, or with a field of a wrong type."""
         text, metadata = self.find(one, "text"), self.find(one, "metadata")
         if not isinstance(text, str):
             what = "no text" if text in (None, _ABSENT) else f"a {_kind(text)} for its text"
             raise ConnectorContractError(f"row {at} has {what} at {self._place('text')!r}; tell its place")
+        if _SURROGATE.search(text):
+            raise ConnectorContractError(f"row {at} has half a character in its text, which no file can hold")
         return Row(
             text=text,
             id=self._text(one, "chunk_id"),
@@ -146,7 +161,12 @@ class Places:
         if found is None or found is _ABSENT:
             return None
         is_number = isinstance(found, int | float) and not isinstance(found, bool)
-        return float(found) if is_number else self._refuse(name, "a number", found)
+        if not is_number:
+            return self._refuse(name, "a number", found)
+        try:
+            return float(found)
+        except OverflowError:
+            return self._refuse(name, "a number that a score can be", found)
 
     def _refuse(self, name: str, wanted: str, found: object) -> NoReturn:
         raise ConnectorContractError(f"{name}, at {self._place(name)!r}, is a {_kind(found)}, and must be {wanted}")
@@ -155,10 +175,18 @@ class Places:
 def parsed(content: str | bytes, who: str) -> Any:
     """The JSON of an answer. Raises ``ConnectorContractError`` for what is not strict JSON."""
     try:
-        return json.loads(content, parse_constant=_no_constant)
+        return json.loads(content, parse_constant=_no_constant, object_pairs_hook=_each_once)
     except (ValueError, RecursionError) as error:
         # The answer may hold anything, so it is not told.
         raise ConnectorContractError(f"{who} did not answer with JSON; check its address, or ask its author") from error
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys stand in it once: of two lists of hits neither is the answer."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a key stands twice in an object")
+    return made
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -7,8 +7,10 @@ anywhere but to the address that was given.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from estante.contract.errors import ConnectorContractError, ConnectorOperationalError
@@ -40,6 +42,9 @@ from estante.shelf.settings import environment
 KIND: Final = "http"
 MOST_BYTES: Final = 256_000_000
 """An answer with more is taken for endless."""
+
+_GRACE: Final = 1.0
+"""Seconds that a call may end by itself after its time, before all connections are cut."""
 
 VECTORS: Final = "vectors"
 REQUEST_FIELDS: Final = ("text", "top_k", "cursor", "limit", "ids")
@@ -181,8 +186,42 @@ class _Server:
         self._places = Places.of(params, (HITS, CHUNKS, NEXT_CURSOR, VECTORS, "ok", "detail"))
         self._constants = mapping(params, "constants")
         self._timeout = float(params["timeout"])
+        self._lock = threading.Lock()
+        self._closed = False
         self._client = _client(params)
-        self.close: Callable[[], None] = self._client.close
+
+    def close(self) -> None:
+        """Closes all connections."""
+        with self._lock:
+            self._closed = True
+            self._client.close()
+
+    @contextmanager
+    def _bounded(self, who: str) -> Iterator[Client]:
+        """The client for one call, whose connections are cut when the call does not end.
+
+        A server that drips its headers lets no single read run out, and nothing is there yet to be counted.
+        """
+        client, is_cut = self._client, threading.Event()
+
+        def cut() -> None:
+            is_cut.set()
+            with self._lock:
+                if self._client is client and not self._closed:
+                    self._client = _client(self._params)
+            client.close()
+
+        timer = threading.Timer(self._timeout + _GRACE, cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield client
+        except Exception as error:
+            if is_cut.is_set():
+                raise ConnectorOperationalError(f"{who} did not end within {self._timeout:g} s") from error
+            raise
+        finally:
+            timer.cancel()
 
     def search(self, text: str, top_k: int) -> list[Found]:
         """The hits for a question."""
@@ -210,6 +249,7 @@ class _Server:
     def vectors(self, ids: Sequence[str]) -> dict[str, Sequence[float]]:
         """The vectors of these ids; an unknown id is absent."""
         answer = self._ask("POST", "vectors_path", self._named(ids=list(ids)))
+        self._places.refuse_error(answer)
         found = self._places.find(answer, VECTORS)
         if not isinstance(found, dict):
             raise ConnectorContractError("the answer has no object of vectors by id; tell its place (vectors)")
@@ -234,7 +274,7 @@ class _Server:
         given = {"params": dict(values)} if method == "GET" else {"json": dict(values)}
         # Of the whole answer, because a server that drips would never let a single read run out.
         until = time.monotonic() + self._timeout
-        with self._client.stream(method, url, **given) as response:
+        with self._bounded(who) as client, client.stream(method, url, **given) as response:
             if not response.is_success:
                 moved = "; give the address that it redirects to" if response.is_redirect else ""
                 raise ConnectorOperationalError(f"{who} answered {response.status_code}{moved}")

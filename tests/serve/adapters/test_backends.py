@@ -236,3 +236,13 @@ def test_pages_that_go_in_circles_are_a_fault() -> None:
         list(every_row(lambda cursor, limit: (ROWS, "1")))
     with pytest.raises(ConnectorContractError, match="no end"):
         list(every_row(lambda cursor, limit: (ROWS, str(int(cursor or 0) + 1))))
+
+
+def test_an_error_that_iteration_would_take_for_its_end_is_an_error() -> None:
+    def searched(text: str, top_k: int) -> list[Found]:
+        raise StopIteration
+
+    asked = map(pipeline(search=searched).query, ["prazo", "taxa"])
+
+    with pytest.raises(ConnectorOperationalError, match="StopIteration"):
+        list(asked)

@@ -180,7 +180,9 @@ class Sources:
     def twice(self, name: str) -> str:
         """What is to be said of a folder that other sources read, too; empty when none does."""
         one = self.find(name)
-        others = [other.name for other in self.known if other.name != one.name and other.place == one.place]
+        # Files that were added alone stay with the source that holds them, and come up once.
+        folders = [other for other in self.known if other.files is None and other.place == one.place]
+        others = [other.name for other in folders if other.name != one.name]
         if one.files is not None or not others:
             return ""
         return f"the folder of {one.name!r} is read by {', '.join(map(repr, others))}, too; its passages come up twice"

@@ -349,3 +349,4 @@ def test_a_folder_that_another_source_reads_is_told_of(docs: Path, tmp_path: Pat
     assert once.twice("docs") == ""
     assert twice.twice("again") == "the folder of 'again' is read by 'docs', too; its passages come up twice"
     assert twice.twice("other") == ""
+    assert add(add(Sources(), docs / "a.txt"), docs, readers=["*"]).twice("docs-2") == ""

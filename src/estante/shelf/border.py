@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, Final
 
+from estante.contract.checks.attempts import cause
 from estante.contract.errors import (
     ConnectorError,
     ConnectorOperationalError,
@@ -187,9 +188,9 @@ def border(what: str, *, frank: bool) -> Iterator[None]:
     except EstanteError as error:
         told = error.message if frank or not isinstance(error, CorruptShelf) else "the shelf is damaged"
         raise ConnectorOperationalError(f"{what} failed: {told}. {error.hint}") from error
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - of a stranger: the cause has it.
         # What a stranger's error says may hold anything, a text or a credential; the cause has it.
-        raise ConnectorOperationalError(f"{what} failed with {type(error).__name__}; see its cause") from error
+        raise ConnectorOperationalError(f"{what} failed with {type(error).__name__}; see its cause") from cause(error)
 
 
 def said(error: EstanteError) -> str:

@@ -252,3 +252,13 @@ def test_a_back_end_that_finds_nothing_by_id_is_not_told_to_look_ids_up() -> Non
 
     [row] = [check for check in report.checks if check.id == "get-chunks"]
     assert "back end finds nothing by its id" in row.fix
+
+
+def test_an_error_that_iteration_would_take_for_its_end_is_an_error() -> None:
+    def searched(text: str, top_k: int) -> list[Found]:
+        raise StopIteration
+
+    asked = map(pipeline(search=searched).query, ["prazo", "taxa"])
+
+    with pytest.raises(ConnectorOperationalError, match="StopIteration"):
+        list(asked)

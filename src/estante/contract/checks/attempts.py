@@ -161,6 +161,19 @@ def told(error: BaseException) -> str:
     return f"{kind(error)}: {_cut(said, _LONGEST_ERROR)}"
 
 
+def cause(error: Exception) -> Exception:
+    """The error to raise another one from, where a context manager turns errors into others.
+
+    A ``RuntimeError`` that is raised from a ``StopIteration`` is taken by ``contextlib`` for the ``StopIteration``
+    itself, which whoever iterates would take for the end: an error would look like nothing found.
+    """
+    if not isinstance(error, StopIteration):
+        return error
+    made = ValueError("StopIteration")
+    made.__cause__ = error
+    return made
+
+
 def shown(value: object, limit: int = 60) -> str:
     """A value as Python writes it, cut to a limit."""
     written = attempt(repr, value).value

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
-from estante.contract.checks.attempts import told
+from estante.contract.checks.attempts import cause, told
 from estante.contract.errors import (
     ConnectorContractError,
     ConnectorError,
@@ -165,10 +165,10 @@ class Adapter(RagPipeline):
             yield
         except ConnectorError:
             raise
-        except Exception as error:  # a library may raise anything when its back end fails.
+        except Exception as error:  # noqa: BLE001 - a library may raise anything when its back end fails.
             raise ConnectorOperationalError(
                 f"{what} of the {self._backend.kind} back end failed: {told(error)}"
-            ) from error
+            ) from cause(error)
 
 
 class _Frozen(Adapter):

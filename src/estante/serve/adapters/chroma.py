@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, Final
 
-from estante.contract.checks.attempts import told
+from estante.contract.checks.attempts import cause, told
 from estante.contract.errors import ConnectorError, ConnectorOperationalError, ConnectorRegistrationError
 from estante.contract.models import DatasetRef, EmbeddingSpaceDescriptor
 from estante.contract.paging import offset
@@ -206,8 +206,8 @@ def _reaching(what: str) -> Iterator[None]:
         yield
     except ConnectorError:
         raise
-    except Exception as error:  # Chroma raises errors of its bindings, of HTTP and of its own.
-        raise ConnectorOperationalError(f"{what}: {told(error)}") from error
+    except Exception as error:  # noqa: BLE001 - errors of its bindings, of HTTP and of its own.
+        raise ConnectorOperationalError(f"{what}: {told(error)}") from cause(error)
 
 
 def _client(params: Mapping[str, Any]) -> Theirs:

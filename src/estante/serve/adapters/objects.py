@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from estante.contract.checks.attempts import told
+from estante.contract.checks.attempts import cause, told
 from estante.contract.errors import ConnectorError, ConnectorRegistrationError
 from estante.contract.references import resolve_secret
 
@@ -98,5 +98,7 @@ def _strange(target: str) -> Iterator[None]:
         yield
     except ConnectorError:
         raise
-    except (Exception, SystemExit) as error:  # code of others may raise anything, even what ends programs.
-        raise ConnectorRegistrationError(f"{target} failed: {told(error)}") from error
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - code of others may raise anything, even ends of programs.
+        raise ConnectorRegistrationError(f"{target} failed: {told(error)}") from (
+            cause(error) if isinstance(error, Exception) else error
+        )

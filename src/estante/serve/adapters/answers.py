@@ -6,11 +6,12 @@ the whole.
 
 from __future__ import annotations
 
-import json
+from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from estante.contract.errors import ConnectorContractError
+from estante.contract.dataset.jsontext import parse
+from estante.contract.errors import ConnectorContractError, ContractValueError
 from estante.contract.params import ParamField
 from estante.serve.adapters.backends import Found
 from estante.serve.adapters.parameters import texts, wrong
@@ -153,16 +154,19 @@ class Places:
 
 
 def parsed(content: str | bytes, who: str) -> Any:
-    """The JSON of an answer. Raises ``ConnectorContractError`` for what is not strict JSON."""
+    """The JSON of an answer. Raises ``ConnectorContractError`` for what is not strict JSON in UTF-8.
+
+    Of a key that an object has twice nobody knows which one counts, so that is refused, too.
+    """
+    told = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     try:
-        return json.loads(content, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        # The answer may hold anything, so it is not told.
-        raise ConnectorContractError(f"{who} did not answer with JSON; check its address, or ask its author") from error
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+        return parse(told.removeprefix(BOM_UTF8))
+    except ContractValueError as error:
+        # The reason has a place and no content: the answer may hold anything.
+        why = str(error).removeprefix("not valid JSON: ")
+        raise ConnectorContractError(
+            f"{who} did not answer with JSON ({why}); check its address, or ask its author"
+        ) from error
 
 
 def _kind(value: object) -> str:

@@ -7,8 +7,9 @@ anywhere but to the address that was given.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from estante.contract.errors import ConnectorContractError, ConnectorOperationalError
@@ -18,6 +19,7 @@ from estante.contract.references import resolve_secret
 from estante.contract.specs import ConnectorSpec
 from estante.serve.adapters.answers import CHUNKS, HITS, NEXT_CURSOR, RESPONSE, Places, parsed
 from estante.serve.adapters.backends import Backend, Found, every_row, pipeline_of
+from estante.serve.adapters.deadlines import BoundedBackend, Deadlines
 from estante.serve.adapters.objects import library
 from estante.serve.adapters.parameters import CHUNKS as CHUNKS_FILE
 from estante.serve.adapters.parameters import (
@@ -40,6 +42,10 @@ from estante.shelf.settings import environment
 KIND: Final = "http"
 MOST_BYTES: Final = 256_000_000
 """An answer with more is taken for endless."""
+
+GZIP: Final = "gzip"
+_GZIP_BITS: Final = 31
+_PIECE: Final = 1_048_576
 
 VECTORS: Final = "vectors"
 REQUEST_FIELDS: Final = ("text", "top_k", "cursor", "limit", "ids")
@@ -181,8 +187,35 @@ class _Server:
         self._places = Places.of(params, (HITS, CHUNKS, NEXT_CURSOR, VECTORS, "ok", "detail"))
         self._constants = mapping(params, "constants")
         self._timeout = float(params["timeout"])
-        self._client = _client(params)
-        self.close: Callable[[], None] = self._client.close
+        self._deadlines = Deadlines()
+        self._headers, self._trusted = _headers(params), _trusted(params)
+        self._client, self._process = self._connected(), os.getpid()
+
+    def close(self) -> None:
+        """Closes what is open."""
+        self._client.close()
+
+    def _connected(self) -> Client:
+        """A client, every step of which is held to the deadline of its call."""
+        with library(KIND):
+            import httpx
+        transport = httpx.HTTPTransport(verify=self._trusted, trust_env=False)
+        # Not public, and nowhere else can a whole answer be given a time.
+        pool: Any = transport._pool
+        pool._network_backend = BoundedBackend(pool._network_backend, self._deadlines)
+        return httpx.Client(
+            headers={"Accept": "application/json", "Accept-Encoding": GZIP, **self._headers},
+            timeout=self._timeout,
+            follow_redirects=False,
+            trust_env=False,
+            transport=transport,
+        )
+
+    def _own(self) -> Client:
+        """The client of this process: on a connection of the one it was forked from answers would go astray."""
+        if self._process != os.getpid():
+            self._client, self._process = self._connected(), os.getpid()
+        return self._client
 
     def search(self, text: str, top_k: int) -> list[Found]:
         """The hits for a question."""
@@ -232,38 +265,49 @@ class _Server:
         url = f"{self._params['url'].rstrip('/')}/{self._params[path].lstrip('/')}"
         who = f"{method} {url}"
         given = {"params": dict(values)} if method == "GET" else {"json": dict(values)}
-        # Of the whole answer, because a server that drips would never let a single read run out.
-        until = time.monotonic() + self._timeout
-        with self._client.stream(method, url, **given) as response:
+        with (
+            self._deadlines.within(self._timeout, who),
+            self._own().stream(method, url, **given) as response,
+        ):
             if not response.is_success:
                 moved = "; give the address that it redirects to" if response.is_redirect else ""
                 raise ConnectorOperationalError(f"{who} answered {response.status_code}{moved}")
             content = bytearray()
-            for part in response.iter_bytes():
+            for part in _unpacked(response.iter_raw(), response.headers.get("Content-Encoding", ""), who):
                 content += part
                 if len(content) > MOST_BYTES:
                     raise ConnectorOperationalError(f"{who} answered with more than {MOST_BYTES} bytes")
-                if time.monotonic() > until:
-                    raise ConnectorOperationalError(f"{who} did not end within {self._timeout:g} s")
         return parsed(bytes(content), who)
 
 
-def _client(params: Mapping[str, Any]) -> Client:
+def _unpacked(parts: Iterator[bytes], encoding: str, who: str) -> Iterator[bytes]:
+    """The content in pieces of a bounded size: little can unpack to more than there is memory."""
+    if encoding.strip().lower() in ("", "identity"):
+        yield from parts
+        return
+    if encoding.strip().lower() not in (GZIP, "x-gzip"):
+        raise ConnectorOperationalError(f"{who} answered in an encoding that was not asked for, {encoding[:20]!r}")
+    unpacking = zlib.decompressobj(_GZIP_BITS)
+    try:
+        for part in parts:
+            yield unpacking.decompress(part, _PIECE)
+            while unpacking.unconsumed_tail:
+                yield unpacking.decompress(unpacking.unconsumed_tail, _PIECE)
+        yield unpacking.flush()
+    except zlib.error as error:
+        raise ConnectorOperationalError(f"{who} answered with gzip that is damaged") from error
+    if not unpacking.eof or unpacking.unused_data:
+        raise ConnectorOperationalError(f"{who} answered with gzip that is not whole")
+
+
+def _headers(params: Mapping[str, Any]) -> dict[str, str]:
     headers = resolved(params, "headers", environment())
     if "token" in params:
         headers["Authorization"] = f"Bearer {resolve_secret(params['token'], environment())}"
     for name, value in headers.items():
         if not (name.isascii() and value.isascii() and name.isprintable() and value.isprintable()):
             raise wrong("headers", f"{name!r} cannot be sent; keep to printable ASCII")
-    with library(KIND):
-        import httpx
-    return httpx.Client(
-        headers={"Accept": "application/json", **headers},
-        timeout=float(params["timeout"]),
-        follow_redirects=False,
-        trust_env=False,
-        verify=_trusted(params),
-    )
+    return headers
 
 
 def _trusted(params: Mapping[str, Any]) -> Any:

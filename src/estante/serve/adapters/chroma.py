@@ -27,11 +27,11 @@ from estante.serve.adapters.parameters import (
     LAYOUT,
     document,
     either,
+    headers_of,
     layout_of,
     mapping,
     parameters,
     references,
-    resolved,
     space_of,
     wrong,
 )
@@ -58,6 +58,7 @@ PARAMS: Final[tuple[ParamField, ...]] = (
         "name": "host",
         "label": "Host",
         "type": "string",
+        "pattern": r"(https?://)?[^\s/?#@]+(/[^\s?#@]*)?",
         "help": "the host of a server; give this or path",
     },
     {
@@ -226,7 +227,7 @@ def _client(params: Mapping[str, Any]) -> Theirs:
         with _reaching(f"the Chroma in {path} cannot be opened"):
             return chromadb.PersistentClient(os.path.realpath(path), settings=settings, **tenancy)
     server = {"host": params["host"], "port": params.get("port", PORT), "ssl": params.get("ssl", False)}
-    headers = resolved(params, "headers", environment())
+    headers = headers_of(params, environment())
     with _reaching(f"the Chroma at {server['host']}:{server['port']} cannot be reached"):
         client = chromadb.HttpClient(**server, headers=headers or None, settings=settings, **tenancy)
     for session in _sessions(client):

@@ -15,7 +15,6 @@ from typing import Any, Final
 from estante.contract.errors import ConnectorContractError, ConnectorOperationalError
 from estante.contract.params import ParamField
 from estante.contract.pipeline import RagPipeline
-from estante.contract.references import resolve_secret
 from estante.contract.specs import ConnectorSpec
 from estante.serve.adapters.answers import CHUNKS, HITS, NEXT_CURSOR, RESPONSE, Places, parsed
 from estante.serve.adapters.backends import Backend, Found, every_row, pipeline_of
@@ -27,9 +26,9 @@ from estante.serve.adapters.parameters import (
     TIMEOUT,
     document,
     frozen_of,
+    headers_of,
     mapping,
     parameters,
-    resolved,
     score_kind,
     space_of,
     texts,
@@ -188,7 +187,7 @@ class _Server:
         self._constants = mapping(params, "constants")
         self._timeout = float(params["timeout"])
         self._deadlines = Deadlines()
-        self._headers, self._trusted = _headers(params), _trusted(params)
+        self._headers, self._trusted = headers_of(params, environment()), _trusted(params)
         self._client, self._process = self._connected(), os.getpid()
 
     def close(self) -> None:
@@ -298,16 +297,6 @@ def _unpacked(parts: Iterator[bytes], encoding: str, who: str) -> Iterator[bytes
         raise ConnectorOperationalError(f"{who} answered with gzip that is damaged") from error
     if not unpacking.eof or unpacking.unused_data:
         raise ConnectorOperationalError(f"{who} answered with gzip that is not whole")
-
-
-def _headers(params: Mapping[str, Any]) -> dict[str, str]:
-    headers = resolved(params, "headers", environment())
-    if "token" in params:
-        headers["Authorization"] = f"Bearer {resolve_secret(params['token'], environment())}"
-    for name, value in headers.items():
-        if not (name.isascii() and value.isascii() and name.isprintable() and value.isprintable()):
-            raise wrong("headers", f"{name!r} cannot be sent; keep to printable ASCII")
-    return headers
 
 
 def _trusted(params: Mapping[str, Any]) -> Any:

@@ -41,6 +41,9 @@ from estante.shelf.settings import environment
 
 KIND: Final = "mcp"
 
+MOST_PAGES: Final = 100
+"""A list of tools with more is taken for endless."""
+
 _OF_PROGRAM: Final = ("args", "env", "cwd")
 _OF_SERVER: Final = ("token", "headers")
 
@@ -229,7 +232,7 @@ class _Tools:
         """The tools, and the names of what each takes; None where it takes anything."""
         found: dict[str, list[str] | None] = {}
         cursor: str | None = None
-        while True:
+        for _ in range(MOST_PAGES):
             page = self._conversation.ask("listing the tools", _listing(cursor))
             for tool in page.tools:
                 schema = tool.input_schema or {}
@@ -238,6 +241,7 @@ class _Tools:
             cursor = page.next_cursor
             if cursor is None:
                 return found
+        raise ConnectorContractError(f"the server's list of tools went on after {MOST_PAGES} pages; ask its author")
 
     def _asked(self, **values: Any) -> dict[str, Any]:
         """The arguments under their names in the tool; one without a name is left out."""

@@ -176,7 +176,7 @@ def test_a_file_of_chunks_is_the_corpus_of_what_cannot_be_listed(tmp_path: Path)
 
 
 def test_what_gives_no_documents_is_no_retriever() -> None:
-    with pytest.raises(Exception, match="gave a str, not a list of documents"):
+    with pytest.raises(Exception, match="gave a str for a list of documents"):
         connected("answers").query(QUESTION)
 
 
@@ -198,7 +198,7 @@ def test_a_store_that_is_down_is_an_error_and_not_empty() -> None:
         (params("by_words", search_kwargs={"k": 3}), "takes none"),
         (params("documents"), "leads to a list"),
         (params("by_words", documents=f"{MAKERS}:QUESTION"), "has no 'QUESTION'"),
-        (params("by_words", documents=f"{MAKERS}:places"), "something else than documents"),
+        (params("by_words", documents=f"{MAKERS}:places"), "gives a tuple among its documents of"),
         (params("nothing"), "has no 'nothing'"),
         (params("memory", kwargs=[1]), "must be an object"),
         (params("memory", score_kind="percent"), "must be one of"),

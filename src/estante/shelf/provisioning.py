@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Mapping
@@ -32,6 +33,7 @@ from estante.shelf.settings import FILE, FOLDER, load
 BUILDS: Final = "builds"
 RECORD: Final = "provision.json"
 FORMAT: Final = "estante.provision.v1"
+_SPECIAL: Final = re.compile(r"[\\*?\[\]!# ]")
 MARK: Final = "# Written by provisioning, which replaces this file and what it stands for.\n"
 
 SIZES: Final[Mapping[str, tuple[str, str | None]]] = {"headings": ("max_chars", None), "windows": ("size", "overlap")}
@@ -106,7 +108,7 @@ def _built(build: Path, plan: Plan, home: Path, progress: Progress | None) -> Ou
     _write(build / FILE, _settings_text(plan, home, ""))
     settings = load(build, environ={})
     with create(build, settings) as case:
-        outcome = case.add(plan.documents, readers=plan.readers, progress=progress)
+        outcome = case.add(plan.documents, readers=plan.readers, exclude=_own(home, plan.documents), progress=progress)
         documents = len(case)
     if not outcome.chunks:
         raise SettingsError(
@@ -128,6 +130,14 @@ def _built(build: Path, plan: Plan, home: Path, progress: Progress | None) -> Ou
         (build / FOLDER).rmdir()
     sync_directory(build)
     return outcome
+
+
+def _own(home: Path, documents: Path) -> list[str]:
+    """The pattern of the settings file where the bookcase stands among the documents: it is none of them."""
+    file, root = home.resolve() / FILE, documents.resolve()
+    if not file.is_relative_to(root):
+        return []
+    return [f"/{_SPECIAL.sub(lambda found: chr(92) + found[0], file.relative_to(root).as_posix())}"]
 
 
 def _settings_text(plan: Plan, home: Path, shelves: str) -> str:

@@ -100,7 +100,7 @@ class Handler(BaseHTTPRequestHandler):
         elif path in FAILURES:
             FAILURES[path](self)
         else:
-            self._answer(*ANSWERS.get(path, lambda asked: ({"error": "no such path"}, 404))(asked))
+            self._answer(*ANSWERS.get(urlsplit(path).path, lambda asked: ({"error": "no such path"}, 404))(asked))
 
     def _answer(self, value: Any, code: int = 200) -> None:
         self.raw(json.dumps(value).encode(), code)
@@ -123,7 +123,7 @@ def _page(asked: Any) -> tuple[Any, int]:
 
 
 ANSWERS: dict[str, Any] = {
-    "/query": lambda asked: ({"hits": ranked(asked["text"], asked["top_k"])}, 200),
+    "/query": lambda asked: ({"hits": ranked(asked["text"], int(asked["top_k"]))}, 200),
     "/chunks": _page,
     "/chunks/by-id": lambda asked: ({"chunks": [one for one in ROWS if one["chunk_id"] in asked["ids"]]}, 200),
     "/vectors": lambda asked: (
@@ -307,6 +307,19 @@ def test_a_server_of_another_shape_is_told_where_its_fields_stand(server: Server
     assert report.ready, told(report)
     assert ("GET", "/theirs/search") in [(method, path) for method, path, *_ in server.seen]
     assert all(asked["index"] == "notes" for _, path, asked, _ in server.seen if path == "/theirs/search")
+
+
+def test_what_a_path_asks_by_itself_is_asked_beside_the_question(server: Server) -> None:
+    connected(server, query_path="query?index=notes", query_method="GET", chunks_path="chunks?index=notes").query("a")
+    connected(server, query_path="query?index=notes").query("a")
+
+    assert server.seen[0][2] == {"index": "notes", "text": "a", "top_k": "5"}
+    assert server.seen[1][1] == "/query?index=notes"
+
+
+def test_an_object_cannot_be_asked_by_an_address(server: Server) -> None:
+    with pytest.raises(ConnectorRegistrationError, match="constants: filter is an object, which only POST can send"):
+        connected(server, query_method="GET", constants={"filter": {"year": 2024}})
 
 
 def test_a_distance_becomes_a_score_and_is_kept(server: Server) -> None:

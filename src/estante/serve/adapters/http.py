@@ -184,7 +184,7 @@ class _Server:
         self._params = params
         self._names = _names(params)
         self._places = Places.of(params, (HITS, CHUNKS, NEXT_CURSOR, VECTORS, "ok", "detail"))
-        self._constants = mapping(params, "constants")
+        self._constants = _constants(params)
         self._timeout = float(params["timeout"])
         self._deadlines = Deadlines()
         self._headers, self._trusted = headers_of(params, environment()), _trusted(params)
@@ -198,6 +198,7 @@ class _Server:
         """A client, every step of which is held to the deadline of its call."""
         with library(KIND):
             import httpx
+        self._url = httpx.URL
         transport = httpx.HTTPTransport(verify=self._trusted, trust_env=False)
         # Not public, and nowhere else can a whole answer be given a time.
         pool: Any = transport._pool
@@ -263,11 +264,10 @@ class _Server:
         """The JSON of the answer. Raises for every answer that is no success, in words without what it holds."""
         url = f"{self._params['url'].rstrip('/')}/{self._params[path].lstrip('/')}"
         who = f"{method} {url}"
-        given = {"params": dict(values)} if method == "GET" else {"json": dict(values)}
-        with (
-            self._deadlines.within(self._timeout, who),
-            self._own().stream(method, url, **given) as response,
-        ):
+        client = self._own()
+        # Merged, because the client would put them in the place of those that the path has itself.
+        asked = {"url": self._url(url).copy_merge_params(values)} if method == "GET" else {"url": url, "json": values}
+        with self._deadlines.within(self._timeout, who), client.stream(method, **asked) as response:
             if not response.is_success:
                 moved = "; give the address that it redirects to" if response.is_redirect else ""
                 raise ConnectorOperationalError(f"{who} answered {response.status_code}{moved}")
@@ -297,6 +297,15 @@ def _unpacked(parts: Iterator[bytes], encoding: str, who: str) -> Iterator[bytes
         raise ConnectorOperationalError(f"{who} answered with gzip that is damaged") from error
     if not unpacking.eof or unpacking.unused_data:
         raise ConnectorOperationalError(f"{who} answered with gzip that is not whole")
+
+
+def _constants(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of every search. Raises ``ParamsError`` for those that a query of an address cannot say."""
+    held = mapping(params, "constants")
+    nested = [name for name, value in held.items() if isinstance(value, Mapping)]
+    if nested and params["query_method"] == "GET":
+        raise wrong("constants", f"{nested[0]} is an object, which only POST can send")
+    return held
 
 
 def _trusted(params: Mapping[str, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,16 @@ def test_the_same_text_in_another_place_is_told_apart(difference: Any) -> None:
     assert found.chunks == Changes()
     assert found.moved == {"a:chunk-0": ("global_index", "metadata")}
     assert found.same_inventory
+    assert not found.same_content
+
+
+@pytest.mark.parametrize("other", [True, 1.0, "1"])
+def test_metadata_that_json_tells_apart_is_a_difference(tmp_path: Path, other: object) -> None:
+    one, two = (replace(CHUNKS[0], metadata={"page": [value]}) for value in (1, other))
+
+    found = dataset_difference(write(tmp_path / "a", [one, *CHUNKS[1:]]), write(tmp_path / "b", [two, *CHUNKS[1:]]))
+
+    assert found.moved == {CHUNKS[0].chunk_id: ("metadata",)}
     assert not found.same_content
 
 

@@ -136,6 +136,7 @@ VALUES = [
     "https://host/?X-Amz-Signature=0a1b2c",
     "https://blob/?sv=2020&sig=0a1b2c",
     "host=db user=app password=hunter2",
+    "serve --api-key=hunter2 --port=80",
     "Server=db;User Id=sa;Password=1234;",
     "Endpoint=sb://a/;SharedAccessKeyName=b;SharedAccessKey=c2Vj",
     "DefaultEndpointsProtocol=https;AccountKey=c2Vj",

@@ -394,6 +394,32 @@ def test_small_values_are_kept_by_name(store: Store) -> None:
 # --- views, writers, care ------------------------------------------------------------------------------------------
 
 
+def test_a_view_inside_a_view_is_of_its_state_whatever_others_wrote_and_read_meanwhile(store: Store) -> None:
+    put(store, document("a", "antes"))
+
+    def change() -> None:
+        for text in ("durante", "depois"):  # The second writer sweeps what the first one replaced.
+            put(store, document("a", text))
+        assert read(store) == "depois"
+
+    with store.view() as outer:
+        before = outer.slice("a", 0, None, OWNER)[2]
+        writer = threading.Thread(target=change)
+        writer.start()
+        writer.join()
+
+        assert (before, read(store)) == ("antes", "antes")
+
+    assert read(store) == "depois"
+
+
+def read(store: Store) -> str:
+    """The text of document a, once it was found by a search."""
+    with store.view() as view:
+        assert len(words(view, "palavra")) == 1
+        return view.slice("a", 0, None, OWNER)[2]
+
+
 def test_a_view_is_not_moved_by_a_writer(store: Store) -> None:
     put(store, document("a", "um"), {"um": 1})
 

@@ -181,6 +181,57 @@ def test_a_model_that_fails_is_the_answer_s_error_with_its_trace(
     assert answer.contexts
 
 
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise ValueError("there are no words")
+
+
+def failing_with(error: BaseException) -> Any:
+    def model(*_: object, **__: object) -> str:
+        raise error
+
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model", "complaint"),
+    [
+        (failing_with(SystemExit(2)), "SystemExit"),
+        (failing_with(Unspeakable()), "Unspeakable"),
+        (lambda *_, **__: "half \ud800 [1]", "half a character"),
+    ],
+    ids=["exit", "unspeakable", "half"],
+)
+def test_a_model_that_fails_in_an_odd_way_is_the_answer_s_error(
+    pipeline: BookcasePipeline, model: Any, complaint: str
+) -> None:
+    answer = pipeline.generate(QUESTION, llm=model)
+
+    assert answer.error is not None
+    assert complaint in answer.error
+    assert answer.contexts
+
+
+class Reticent:
+    """A model that answers, and fails whenever it is asked what it is and what it took."""
+
+    content = "Trinta dias [1]."
+
+    def invoke(self, *_: object, **__: object) -> Any:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(f"no {name}")
+
+
+def test_what_a_model_cannot_tell_of_itself_costs_no_answer(pipeline: BookcasePipeline) -> None:
+    answer = pipeline.generate(QUESTION, llm=Reticent())
+
+    assert (answer.answer, answer.error) == ("Trinta dias [1].", None)
+    assert answer.trace is not None
+    assert answer.trace.model is None
+
+
 def test_what_is_no_model_is_the_answer_s_error(pipeline: BookcasePipeline) -> None:
     assert "no invoke() and cannot be called" in str(pipeline.generate(QUESTION, llm=5).error)
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,17 @@ def test_what_is_provisioned_without_readers_is_for_the_owner_alone(tmp_path: Pa
     assert (everyone.health().ok, owner.health().ok) == (False, True)
     for one in (everyone, owner):
         one.close()
+
+
+@pytest.mark.parametrize("where", [".", "shelf", "odd [a] *!# b"])
+def test_its_own_settings_are_no_document_where_it_stands_among_the_documents(tmp_path: Path, where: str) -> None:
+    folder = documents(tmp_path / "docs", regras="O servidor tem férias.")
+    home = folder / where
+    for _ in range(2):
+        provisioned(home, folder)
+
+    with closing(build({"type": "estante", "path": str(home)})) as pipeline:
+        assert {chunk.doc_id for chunk in pipeline.pull_all_chunks()} == {"docs/regras.txt"}
 
 
 def test_what_cannot_be_read_is_told_and_recorded(tmp_path: Path, new: Path) -> None:

@@ -418,10 +418,16 @@ def _near(name: object, known: Sequence[Any]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
+_LOGIN: Final = re.compile(r":[^\s@]+@")
+"""What a login with its password has, wherever it stands; not shown, although it may be something else."""
+
+
 def _shown(field: Mapping[str, Any], value: object) -> str:
     """A value as messages tell it: short, and not at all when it may be a secret."""
     # An address may have a credential in front of its host or behind its question mark.
-    if secret_paths({field["name"]: value}) or (isinstance(value, str) and re.search(r"\?\S*=|:[^\s/]*@", value)):
+    if secret_paths({field["name"]: value}) or (
+        isinstance(value, str) and (_LOGIN.search(value) or re.search(r"\?\S*=", value))
+    ):
         return "what was given"
     told = repr(value)
     return told if len(told) <= _SHOWN else f"{told[:_SHOWN]}..."

@@ -96,7 +96,7 @@ _LOGIN: Final = re.compile(r"//[^\s/?#@:]*:(?P<value>[^\s/?#@]+)@|(?<!\S)[\w.-]+
 _LONE_LOGIN: Final = re.compile(r"https?://(?P<value>[^\s/?#@:]+)@", re.IGNORECASE)
 _LEAST_TOKEN: Final = 20
 _PAIR: Final = re.compile(
-    r"(?:^|[?&;,\s{(\"'])(?P<key>[A-Za-z][\w.-]{1,40})[\"']?\s{0,3}=\s{0,3}(?P<value>\"[^\"]*\"|'[^']*'|[^;&,\s]+)"
+    r"(?:^|[?&;,\s{(\"'])-{0,2}(?P<key>[A-Za-z][\w.-]{1,40})[\"']?\s{0,3}=\s{0,3}(?P<value>\"[^\"]*\"|'[^']*'|[^;&,\s]+)"
 )
 _QUOTED: Final = re.compile(
     r"\\?[\"'](?P<key>[A-Za-z][\w .-]{1,40})\\?[\"']\s{0,3}:\s{0,3}\\?[\"'](?P<value>[^\"'\\]+)"

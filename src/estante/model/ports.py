@@ -351,7 +351,7 @@ class Store(Protocol):
     """One shelf. It holds one kind of scope and refuses every other at its own boundary."""
 
     def view(self) -> AbstractContextManager[View]:
-        """The state as it is now, held until the block ends."""
+        """The state as it is now, held until the block ends; within a view of the same thread, the state of that."""
 
     def writing(self, purpose: str) -> AbstractContextManager[None]:
         """Holds the one writer's place. Raises ``LockedShelf``, naming the holder, when it is taken."""

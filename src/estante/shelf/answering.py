@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from estante.contract.checks.attempts import attempt
+from estante.contract.checks.attempts import text as written
 from estante.contract.errors import ContractValueError
 from estante.contract.models import GeneratedAnswer, RetrievedChunk
 from estante.contract.prompts import (
@@ -64,6 +66,7 @@ _REFUSALS: Final = {
     PORTUGUESE.id: "Nenhuma passagem do acervo responde a esta pergunta.",
     ENGLISH.id: "No passage of the library answers this question.",
 }
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _NUMBER: Final = re.compile(r"\[(\d{1,4})\]")
 _MODEL_NAMES: Final = ("model_name", "model", "model_id", "deployment_name")
 _LONGEST: Final = 300
@@ -104,7 +107,7 @@ def answered(
         response = _asked(llm, prompt, effective)
         text = _text(response)
         answer, cited = _read(text)
-    except Exception as failure:  # noqa: BLE001 - a model may fail in any way, and the run must record it.
+    except (Exception, SystemExit) as failure:  # noqa: BLE001 - a model may fail in any way; the run must record it.
         answer, cited, error = "", [], told(failure, bare=bare)
     return GeneratedAnswer(
         query=prompt.query,
@@ -116,9 +119,10 @@ def answered(
         trace=GenerationTrace(
             prompt=prompt,
             response=text,
-            model=_model(llm, response),
+            # What a response tells of itself may fail, too, and costs no answer.
+            model=attempt(_model, llm, response).value,
             decoding=effective,
-            usage=TokenUsage() if response is None else token_usage_from_response(response),
+            usage=(None if response is None else attempt(token_usage_from_response, response).value) or TokenUsage(),
             error=error,
         ),
     )
@@ -126,7 +130,7 @@ def answered(
 
 def told(failure: BaseException, *, bare: bool = False) -> str:
     """A failure in one line; what looks like a secret is not told."""
-    said = " ".join(str(failure).split())[:_LONGEST]
+    said = " ".join(written(failure).split())[:_LONGEST]
     if not said or holds_secret(said):
         return type(failure).__name__
     # A reason of our own is whole by itself.
@@ -168,6 +172,8 @@ def _text(response: Any) -> str:
         response.close()
     if not isinstance(content, str):
         raise ContractValueError(f"the model gave a {type(response).__name__}, which has no text")
+    if _SURROGATE.search(content):
+        raise ContractValueError("the model gave half a character (a lone surrogate), which no run can keep")
     return content
 
 

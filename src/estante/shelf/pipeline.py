@@ -194,10 +194,11 @@ class BookcasePipeline(RagPipeline):
     def fingerprint(self) -> str:
         """16 hex digits that change with the corpus as the asker sees it; computed once while it stays the same."""
         with self._reading("the fingerprint") as views:
-            mark = self._mark(views)
-            if self._corpus[0] != mark:
-                self._corpus = (mark, super().fingerprint())
-            return self._corpus[1]
+            mark, known = self._mark(views), self._corpus
+            if known[0] != mark:
+                # Given as it was computed: another thread may be at another state.
+                known = self._corpus = (mark, super().fingerprint())
+            return known[1]
 
     def _scan(self, views: Sequence[View], after: Place | None, k: int) -> list[_At]:
         """The first k candidates behind a place, over all shelves in one order."""
@@ -247,9 +248,11 @@ class BookcasePipeline(RagPipeline):
         A document that went since it was found has none.
         """
         mark = self._mark(views) if chunks else ""
-        if self._prints[0] != mark or len(self._prints[1]) > _KEPT:
-            self._prints = (mark, {})
-        known = self._prints[1]
+        state, known = self._prints
+        if state != mark or len(known) > _KEPT:
+            # Filled by what is seen here alone: another thread may be at another state.
+            known = {}
+            self._prints = (mark, known)
         found: dict[str, str] = {}
         for chunk in chunks:
             name = chunk.document_id

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,7 @@ from estante.shelf.settings import BUILDS, FILE, FOLDER, load
 
 RECORD: Final = "provision.json"
 FORMAT: Final = "estante.provision.v1"
+_SPECIAL: Final = re.compile(r"[\\*?\[\]!# ]")
 MARK: Final = "# Written by provisioning, which replaces this file and what it stands for.\n"
 
 SIZES: Final[Mapping[str, tuple[str, str | None]]] = {"headings": ("max_chars", None), "windows": ("size", "overlap")}
@@ -130,7 +132,7 @@ def _built(build: Path, plan: Plan, home: Path, progress: Progress | None) -> Ou
     _write(build / FILE, _settings_text(plan, home, ""))
     settings = load(build, environ={})
     with create(build, settings) as case:
-        outcome = case.add(plan.documents, readers=plan.readers, progress=progress)
+        outcome = case.add(plan.documents, readers=plan.readers, exclude=_own(home, plan.documents), progress=progress)
         documents = len(case)
     if not outcome.chunks:
         raise SettingsError(
@@ -162,6 +164,14 @@ def _left_out(outcome: Outcome) -> str:
     first = outcome.skipped[0]
     count = len(outcome.skipped)
     return f"{count} {'item was' if count == 1 else 'items were'} skipped, such as {first.uri}: {first.reason}"
+
+
+def _own(home: Path, documents: Path) -> list[str]:
+    """The pattern of the settings file where the bookcase stands among the documents: it is none of them."""
+    file, root = home.resolve() / FILE, documents.resolve()
+    if not file.is_relative_to(root):
+        return []
+    return [f"/{_SPECIAL.sub(lambda found: chr(92) + found[0], file.relative_to(root).as_posix())}"]
 
 
 def _settings_text(plan: Plan, home: Path, shelves: str) -> str:

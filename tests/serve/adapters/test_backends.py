@@ -262,3 +262,24 @@ def test_an_error_that_iteration_would_take_for_its_end_is_an_error() -> None:
 
     with pytest.raises(ConnectorOperationalError, match="StopIteration"):
         list(asked)
+
+
+def test_empty_pages_without_an_end_are_a_fault() -> None:
+    with pytest.raises(ConnectorContractError, match="no end"):
+        list(every_row(lambda cursor, limit: ([], str(int(cursor or 0) + 1))))
+
+
+@pytest.mark.parametrize("vector", ["12", b"12", {"0": 1}, [1.0, float("nan")], [float("inf")]], ids=repr)
+def test_what_is_no_vector_of_finite_numbers_is_a_fault(vector: Any) -> None:
+    with pytest.raises(ConnectorContractError, match="vector"):
+        pipeline(vectors=lambda ids: dict.fromkeys(ids, vector)).get_chunk_vectors(["d:1"])
+    with pytest.raises(ConnectorContractError, match="vector"):
+        pipeline(embed=lambda texts: [vector]).embed_queries(["a"])
+
+
+def test_a_back_end_that_would_end_the_program_has_failed() -> None:
+    def leaving(text: str, top_k: int) -> list[Found]:
+        raise SystemExit(3)
+
+    with pytest.raises(ConnectorOperationalError, match="SystemExit"):
+        pipeline(search=leaving).query("texto")

@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import chromadb
 import pytest
+from chromadb.config import Settings
 
 from estante.contract.capabilities import supports
-from estante.contract.errors import ConnectorOperationalError, ConnectorRegistrationError
+from estante.contract.errors import ConnectorOperationalError, ConnectorRegistrationError, ContractValueError
 from estante.serve.adapters import chroma
 from estante.serve.adapters.chroma import CONNECTOR_SPEC
 from tests.serve.adapters import chroma_makers
@@ -114,10 +116,31 @@ def test_the_corpus_is_read_by_pages(params: dict[str, Any]) -> None:
     pipeline = connected(params)
 
     first = pipeline.list_chunks(limit=5)
-    last = pipeline.list_chunks(cursor="10", limit=5)
+    second = pipeline.list_chunks(cursor=first.next_cursor, limit=5)
+    last = pipeline.list_chunks(cursor=second.next_cursor, limit=5)
     assert listed(pipeline) == places()
-    assert ([one.chunk_id for one in first.items], first.next_cursor) == ([place[0] for place in places()[:5]], "5")
+    assert [one.chunk_id for one in (*first.items, *second.items)] == [place[0] for place in places()[:10]]
     assert ([one.chunk_id for one in last.items], last.next_cursor) == ([place[0] for place in places()[10:]], None)
+
+
+def test_a_row_that_is_taken_away_while_others_are_read_costs_no_row_in_silence(tmp_path: Path) -> None:
+    pipeline = connected({"path": str(chroma_makers.filled(tmp_path)), "collection": "cosine", "embedder": EMBEDDER})
+    collection = chromadb.PersistentClient(
+        os.path.realpath(tmp_path), settings=Settings(anonymized_telemetry=False)
+    ).get_collection("cosine", embedding_function=None)
+    first = pipeline.list_chunks(limit=5)
+
+    collection.delete(ids=[first.items[0].chunk_id])
+
+    with pytest.raises(ConnectorOperationalError, match="has changed since the cursor was given"):
+        pipeline.list_chunks(cursor=first.next_cursor, limit=5)
+    assert [chunk.chunk_id for chunk in pipeline.pull_all_chunks()] == [place[0] for place in places()[1:]]
+
+
+@pytest.mark.parametrize("cursor", ["", "5", "0.0123456789abcdef", "-1.0123456789abcdef", "5.0123456789ABCDEF", 5])
+def test_a_cursor_that_was_not_given_is_refused(params: dict[str, Any], cursor: Any) -> None:
+    with pytest.raises(ContractValueError, match="is none that list_chunks gave"):
+        connected(params).list_chunks(cursor=cursor)
 
 
 def test_chunks_and_vectors_are_found_by_id(params: dict[str, Any]) -> None:

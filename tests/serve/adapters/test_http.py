@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -57,6 +61,9 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
+    def handle_error(self, *_: object) -> None:
+        """Nothing is printed of clients that have gone."""
+
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.down = False
@@ -87,10 +94,13 @@ class Handler(BaseHTTPRequestHandler):
         self.server.seen.append((self.command, path, asked, dict(self.headers)))
         if self.server.down:
             self._answer({"error": "the index is gone"}, 503)
+        elif path == "/packed":
+            content = json.dumps({"hits": ranked(asked["text"], asked["top_k"])}).encode()
+            self.raw(gzip.compress(content), **{"Content-Encoding": "gzip"})
         elif path in FAILURES:
             FAILURES[path](self)
         else:
-            self._answer(*ANSWERS.get(path, lambda asked: ({"error": "no such path"}, 404))(asked))
+            self._answer(*ANSWERS.get(urlsplit(path).path, lambda asked: ({"error": "no such path"}, 404))(asked))
 
     def _answer(self, value: Any, code: int = 200) -> None:
         self.raw(json.dumps(value).encode(), code)
@@ -113,7 +123,7 @@ def _page(asked: Any) -> tuple[Any, int]:
 
 
 ANSWERS: dict[str, Any] = {
-    "/query": lambda asked: ({"hits": ranked(asked["text"], asked["top_k"])}, 200),
+    "/query": lambda asked: ({"hits": ranked(asked["text"], int(asked["top_k"]))}, 200),
     "/chunks": _page,
     "/chunks/by-id": lambda asked: ({"chunks": [one for one in ROWS if one["chunk_id"] in asked["ids"]]}, 200),
     "/vectors": lambda asked: (
@@ -155,18 +165,6 @@ def _drip(handler: Handler) -> None:
         time.sleep(0.05)
 
 
-def _drip_of_headers(handler: Handler) -> None:
-    """Headers without end: none keeps a single read waiting."""
-    handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
-    try:
-        for _ in range(300):
-            handler.wfile.write(b"X-Drop: 1\r\n")
-            handler.wfile.flush()
-            time.sleep(0.02)
-    except OSError:
-        handler.close_connection = True
-
-
 def _cut(handler: Handler) -> None:
     handler.send_response(200)
     handler.send_header("Content-Length", "1000")
@@ -175,7 +173,46 @@ def _cut(handler: Handler) -> None:
     handler.close_connection = True
 
 
+def _drip_of(*pieces: bytes) -> Any:
+    """Writes the first piece at once, and the others one after another."""
+
+    def drip(handler: Handler) -> None:
+        handler.close_connection = True
+        for at, piece in enumerate(pieces):
+            try:
+                handler.wfile.write(piece)
+                handler.wfile.flush()
+            except OSError:
+                return
+            time.sleep(0.05 if at else 0)
+
+    return drip
+
+
+BOMB = gzip.compress(b" " * 8_000_000)
+"""Few bytes that unpack to many."""
+
+_PACKED = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
+_NAMED = bytes([0x1F, 0x8B, 8, 8, 0, 0, 0, 0, 0, 255])
+"""The begin of gzip with the name of a file, which unpacks to nothing however long it is."""
+
+DRIPS = {
+    "/drip": _drip,
+    "/drip-headers": _drip_of(b"HTTP/1.1 200 OK\r\nX-Long: ", *[b"a"] * 100),
+    "/drip-continue": _drip_of(b"", *[b"HTTP/1.1 100 Continue\r\n\r\n"] * 100),
+    "/drip-nothing": _drip_of(_PACKED, *[b"1\r\n%c\r\n" % one for one in _NAMED + b"n" * 90]),
+}
+
+
 FAILURES: dict[str, Any] = {
+    "/twice": lambda handler: handler.raw(b'{"hits": [{"text": "a", "score": 1}], "hits": []}'),
+    "/half": lambda handler: handler.raw(b'{"hits": [{"text": "\\ud800", "score": 1}]}'),
+    "/infinite": lambda handler: handler.raw(b'{"hits": [{"text": "a", "score": 1, "metadata": {"a": 1e999}}]}'),
+    "/utf-16": lambda handler: handler.raw('{"hits": []}'.encode("utf-16")),
+    "/packed-cut": lambda handler: handler.raw(gzip.compress(b'{"hits": []}')[:-8], **{"Content-Encoding": "gzip"}),
+    "/packed-torn": lambda handler: handler.raw(b'{"hits": []}', **{"Content-Encoding": "gzip"}),
+    "/packed-oddly": lambda handler: handler.raw(b'{"hits": []}', **{"Content-Encoding": "br"}),
+    "/bomb": lambda handler: handler.raw(BOMB, **{"Content-Encoding": "gzip"}),
     "/html": lambda handler: handler.raw(b"<html>Sign in</html>"),
     "/nan": lambda handler: handler.raw(b'{"hits": [{"text": "a", "score": NaN}]}'),
     "/nothing": lambda handler: handler.raw(b""),
@@ -185,14 +222,11 @@ FAILURES: dict[str, Any] = {
     "/refused": lambda handler: handler.raw(b'{"hits": []}', 401),
     "/moved": lambda handler: handler.raw(b'{"hits": []}', 302, Location="http://192.0.2.1/query"),
     "/slow": lambda handler: time.sleep(1),
-    "/drip": _drip,
-    "/drip-of-headers": _drip_of_headers,
-    "/twice": lambda handler: handler.raw(b'{"hits": [{"text": "a", "score": 1}], "hits": []}'),
     "/beside": lambda handler: handler.raw(b'{"hits": [], "error": {"code": 7, "told": "tr0ub4dor"}}'),
-    "/half": lambda handler: handler.raw(b'{"hits": [{"text": "\\ud800", "score": 1}]}'),
     "/endless-number": lambda handler: handler.raw(b'{"hits": [{"text": "a", "score": 1' + b"0" * 400 + b"}]}"),
     "/no-utf-8": lambda handler: handler.raw(b'{"hits": [{"text": "\xff", "score": 1}]}'),
     "/cut": _cut,
+    **DRIPS,
 }
 
 
@@ -278,6 +312,19 @@ def test_a_server_of_another_shape_is_told_where_its_fields_stand(server: Server
     assert all(asked["index"] == "notes" for _, path, asked, _ in server.seen if path == "/theirs/search")
 
 
+def test_what_a_path_asks_by_itself_is_asked_beside_the_question(server: Server) -> None:
+    connected(server, query_path="query?index=notes", query_method="GET", chunks_path="chunks?index=notes").query("a")
+    connected(server, query_path="query?index=notes").query("a")
+
+    assert server.seen[0][2] == {"index": "notes", "text": "a", "top_k": "5"}
+    assert server.seen[1][1] == "/query?index=notes"
+
+
+def test_an_object_cannot_be_asked_by_an_address(server: Server) -> None:
+    with pytest.raises(ConnectorRegistrationError, match="constants: filter is an object, which only POST can send"):
+        connected(server, query_method="GET", constants={"filter": {"year": 2024}})
+
+
 def test_a_distance_becomes_a_score_and_is_kept(server: Server) -> None:
     pipeline = connected(server, query_path="query", score_kind="cosine_distance")
 
@@ -326,25 +373,50 @@ def test_whatever_goes_wrong_is_an_error_and_never_an_empty_list(server: Server,
         pipeline.query(QUESTION)
 
 
-def test_an_answer_that_comes_drop_by_drop_is_given_up(server: Server) -> None:
-    with pytest.raises(ConnectorOperationalError, match="did not end within 1 s"):
-        connected(server, query_path="drip", timeout=1).query(QUESTION)
+@pytest.mark.parametrize("path", DRIPS)
+def test_an_answer_that_comes_drop_by_drop_is_given_up(server: Server, path: str) -> None:
+    with pytest.raises(ConnectorOperationalError, match=r"did not end within 0\.5 s"):
+        connected(server, query_path=path, timeout=0.5).query(QUESTION)
 
 
-def test_headers_that_never_end_are_given_up_and_the_next_call_is_answered(
+def test_what_unpacks_to_more_than_an_answer_may_have_is_given_up(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adapter, "_GRACE", 0.1)
-    pipeline = connected(server, query_path="drip-of-headers", health_path="health", timeout=0.2)
+    monkeypatch.setattr(adapter, "MOST_BYTES", 2_000_000)
 
-    with pytest.raises(ConnectorOperationalError, match=r"did not end within 0\.2 s"):
-        pipeline.query(QUESTION)
-    assert pipeline.health().ok
+    with pytest.raises(ConnectorOperationalError, match="answered with more than 2000000 bytes"):
+        connected(server, query_path="bomb").query(QUESTION)
+
+
+FORKED = """
+import os, sys
+from estante.serve.adapters.http import build
+
+pipeline = build({"url": sys.argv[1]})
+pipeline.query("any", 1)
+child = os.fork()
+breadth = 2 if child else 4
+asked = [len(pipeline.query("any", breadth)) for _ in range(40)]
+assert asked == [breadth] * 40, asked
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only where there is a fork")
+def test_two_processes_of_one_pipeline_each_get_their_own_answers(server: Server) -> None:
+    ran = subprocess.run([sys.executable, "-c", FORKED, server.url], capture_output=True, text=True, timeout=60)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_a_packed_answer_is_unpacked(server: Server) -> None:
+    assert connected(server, query_path="packed").query(QUESTION)[0].chunk_id == BEST
 
 
 @pytest.mark.parametrize("url", ["http://me:tr0ub4dor@host/v1", "http://host/v1?key=tr0ub4dor"])
 def test_a_credential_in_an_address_is_refused_and_not_repeated(url: str) -> None:
-    with pytest.raises(ConnectorRegistrationError, match="give one such as https://rag") as caught:
+    with pytest.raises(ConnectorRegistrationError, match="of another form, such as https://rag") as caught:
         CONNECTOR_SPEC.connect_with({"url": url})
 
     assert "tr0ub4dor" not in str(caught.value)

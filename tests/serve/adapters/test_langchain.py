@@ -12,6 +12,7 @@ from estante.contract.errors import ConnectorOperationalError, ConnectorRegistra
 from estante.contract.jsonl import chunks_to_jsonl
 from estante.contract.params import ParamsError
 from estante.contract.pipeline import RagPipeline
+from estante.serve.adapters import vectorstores
 from estante.serve.adapters.langchain import CONNECTOR_SPEC
 from tests.serve.adapters.notes import BEST, QUESTION, embedded, examined, listed, places, row, statuses, told
 
@@ -65,6 +66,35 @@ def test_the_corpus_is_what_the_store_holds(name: str) -> None:
     kwargs = {"space": "cosine"} if name == "chroma" else {}
 
     assert listed(connected(name, kwargs=kwargs)) == places()
+
+
+class Shrinking:
+    """A Chroma of five rows whose first one is taken away after the first page."""
+
+    def __init__(self) -> None:
+        self.ids = [str(at) for at in range(5)]
+
+    def get(self, limit: int, offset: int) -> dict[str, Any]:
+        ids = self.ids[offset : offset + limit]
+        self.ids = self.ids[1:] if offset == 0 else self.ids
+        return {"ids": ids, "documents": ids, "metadatas": [{} for _ in ids]}
+
+
+def test_a_row_that_is_taken_away_while_others_are_read_costs_no_row_in_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(vectorstores, "PAGE", 2)
+    holdings = vectorstores.holdings_of(type("Chroma", (Shrinking,), {})())
+
+    assert holdings is not None
+    with pytest.raises(ConnectorOperationalError, match="has changed while it was read"):
+        list(holdings.rows())
+
+
+def test_a_chroma_of_many_pages_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectorstores, "PAGE", 5)
+
+    assert listed(connected("chroma", kwargs={"space": "cosine"})) == places()
 
 
 @pytest.mark.parametrize(("name", "kwargs"), [("memory", {}), ("chroma", {"space": "cosine"}), ("faiss", {})])
@@ -176,7 +206,7 @@ def test_a_file_of_chunks_is_the_corpus_of_what_cannot_be_listed(tmp_path: Path)
 
 
 def test_what_gives_no_documents_is_no_retriever() -> None:
-    with pytest.raises(Exception, match="gave a str, not a list of documents"):
+    with pytest.raises(Exception, match="gave a str for a list of documents"):
         connected("answers").query(QUESTION)
 
 
@@ -198,7 +228,7 @@ def test_a_store_that_is_down_is_an_error_and_not_empty() -> None:
         (params("by_words", search_kwargs={"k": 3}), "takes none"),
         (params("documents"), "leads to a list"),
         (params("by_words", documents=f"{MAKERS}:QUESTION"), "has no 'QUESTION'"),
-        (params("by_words", documents=f"{MAKERS}:places"), "something else than documents"),
+        (params("by_words", documents=f"{MAKERS}:places"), "gives a tuple among its documents of"),
         (params("nothing"), "has no 'nothing'"),
         (params("memory", kwargs=[1]), "must be an object"),
         (params("memory", score_kind="percent"), "must be one of"),

@@ -127,7 +127,7 @@ def test_a_retriever_that_is_down_is_an_error_and_not_empty() -> None:
         (params("nodes"), "leads to a list"),
         (params("spans"), "is a list, which this connector cannot use"),
         (params("retriever", search_kwargs={"k": 1}), "takes none"),
-        (params("retriever", nodes=f"{MAKERS}:places"), "something else than nodes"),
+        (params("retriever", nodes=f"{MAKERS}:places"), "gives a tuple among its nodes of"),
         (params("retriever", nodes=f"{MAKERS}:nodes", chunks="x.jsonl"), "chunks: .* cannot be read"),
         (params("Ours"), "Ours failed: TypeError"),
     ],

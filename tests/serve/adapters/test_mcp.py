@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from estante.serve.adapters.mcp import CONNECTOR_SPEC
 from tests.serve.adapters.notes import BEST, QUESTION, examined, listed, places, statuses, told
 
 PROGRAM = Path(__file__).with_name("mcp_server.py")
+ODD = str(Path(__file__).with_name("mcp_odd_server.py"))
 PLACE = {"command": sys.executable, "args": [str(PROGRAM)]}
 WHOLE = {"tool": "search", "chunks_tool": "chunks", "by_id_tool": "fetch"}
 
@@ -185,6 +187,49 @@ def test_a_server_that_takes_too_long_is_an_error_and_is_started_again() -> None
         pipeline.query("sleep")
 
     assert pipeline.query(QUESTION)
+
+
+def odd(way: str) -> Any:
+    place = {"command": sys.executable, "args": [ODD, way], "tool": "search", "top_k_argument": ""}
+    _OPENED.append(CONNECTOR_SPEC.connect_with(place)[0])
+    return _OPENED[-1]
+
+
+def test_a_list_of_tools_without_an_end_is_a_failure() -> None:
+    with pytest.raises(ConnectorContractError, match="went on after 100 pages"):
+        odd("endless")
+
+
+def test_a_result_of_another_shape_is_an_error_and_what_it_holds_is_not_told() -> None:
+    with pytest.raises(ConnectorOperationalError, match="tool 'search' failed: ValidationError") as caught:
+        odd("bare").query(QUESTION)
+
+    assert "nobody shall see" not in str(caught.value)
+
+
+FORKED = """
+import os, sys
+from estante.serve.adapters.mcp import connect
+
+place = {"command": sys.executable, "args": [sys.argv[1], "well"], "tool": "search", "top_k_argument": ""}
+pipeline, _ = connect(place)
+child = os.fork()
+asked = "parent" if child else "child"
+assert [pipeline.query(asked)[0].chunk_id for _ in range(10)] == [asked] * 10
+pipeline.close()
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+else:
+    os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only where there is a fork")
+def test_two_processes_of_one_pipeline_each_have_a_conversation_of_their_own() -> None:
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED, ODD]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_an_answer_in_prose_is_a_failure_and_not_an_empty_list() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from estante.contract.errors import ConnectorRegistrationError
-from estante.serve.adapters.objects import library, made, reach
+from estante.serve.adapters.objects import given, library, listed, made, reach
 
 SOURCE = """
 READY = 7
@@ -94,3 +94,22 @@ def test_a_library_that_is_missing_names_its_extra() -> None:
     told = r'needs a_missing_one; run: pip install "estante\[chroma\]"'
     with pytest.raises(ConnectorRegistrationError, match=told), library("chroma"):
         __import__("a_missing_one")
+
+
+@pytest.mark.parametrize("target", ["their_rag:fail", "their_rag:leave"])
+def test_what_fails_when_it_is_called_for_a_list_is_named(target: str) -> None:
+    with pytest.raises(ConnectorRegistrationError, match=f"{target} failed"):
+        given(target)
+
+
+@pytest.mark.parametrize(
+    ("found", "complaint"),
+    [(None, "a NoneType"), ("ab", "a str"), ({}, "a dict"), ([1, "a"], "a str among its numbers")],
+)
+def test_what_is_no_list_of_such_objects_is_refused(found: object, complaint: str) -> None:
+    with pytest.raises(ConnectorRegistrationError, match=complaint):
+        listed("their_rag:LIST", found, "real", "numbers")
+
+
+def test_a_list_may_come_from_anything_that_can_be_gone_through() -> None:
+    assert listed("their_rag:LIST", iter(given("their_rag:LIST")), "real", "numbers") == [1]

@@ -19,6 +19,7 @@ from estante.serve.adapters.parameters import (
     document,
     either,
     frozen_of,
+    headers_of,
     layout_of,
     mapping,
     parameters,
@@ -134,3 +135,53 @@ def test_a_file_that_is_none_is_told_with_its_name(tmp_path: Path, content: byte
 
     with pytest.raises(ParamsError, match=r"chunks: .*corpus\.jsonl"):
         frozen_of({"chunks": str(path)})
+
+
+# --- what must not be told --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("module", "params"),
+    [
+        (http, {"url": "http://127.0.0.1:9", "query_path": "query?api_key=hunter2secret"}),
+        (http, {"url": "http://127.0.0.1:9", "headers": {"X-Api-Key": "hunter2secret"}}),
+        (http, {"url": "http://user:hunter2secret@127.0.0.1:9"}),
+        (chroma, {"host": "http://user:hunter2secret@127.0.0.1", "port": 9, "collection": "notes"}),
+        (chroma, {"host": "user:hunter2secret@127.0.0.1", "port": 9, "collection": "notes"}),
+        (mcp, {"command": "nothing --token=hunter2secret", "tool": "search"}),
+        (mcp, {"command": "nothing", "args": ["--api-key=hunter2secret"], "tool": "search"}),
+        (mcp, {"command": "nothing", "args": ["--token", "hunter2secret"], "tool": "search"}),
+        (mcp, {"command": "nothing", "env": {"API_KEY": "hunter2secret"}, "tool": "search"}),
+    ],
+)
+@pytest.mark.parametrize("way", ["connect", "build"])
+def test_a_credential_is_refused_before_anything_is_reached_and_never_told(
+    module: Any, params: dict[str, Any], way: str
+) -> None:
+    with pytest.raises(ParamsError) as raised:
+        getattr(module, way)(params)
+
+    assert "hunter2secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("value", [" hunter2secret", "hunter2secret ", "hunter2\tsecret", "hunter2secret\u00e9"])
+@pytest.mark.parametrize("params", [{"headers": {"X-Key": "env:KEY"}}, {"token": "env:KEY"}], ids=["header", "token"])
+def test_a_secret_that_cannot_be_sent_is_refused_without_being_told(params: dict[str, Any], value: str) -> None:
+    if "token" in params and value.startswith(" "):
+        value += " "
+
+    with pytest.raises(ParamsError, match="cannot be sent") as raised:
+        headers_of(params, {"KEY": value})
+
+    assert "hunter2" not in str(raised.value)
+
+
+def test_the_token_is_sent_once() -> None:
+    assert headers_of({"token": "env:KEY"}, {"KEY": "k"}) == {"Authorization": "Bearer k"}
+    with pytest.raises(ParamsError, match="beside a header Authorization"):
+        headers_of({"token": "env:KEY", "headers": {"authorization": "env:KEY"}}, {"KEY": "k"})
+
+
+def test_a_header_has_the_name_of_one() -> None:
+    with pytest.raises(ParamsError, match="is no name of a header"):
+        headers_of({"headers": {"X Key": "a"}}, {})

@@ -182,6 +182,13 @@ def test_metadata_that_holds_itself_ends() -> None:
     assert plain_metadata(metadata)["a"] == 1
 
 
+@pytest.mark.parametrize("half", [row("a", "\ud800"), row("\ud800", "texto")], ids=["text", "id"])
+def test_half_a_character_is_refused_and_never_told(half: Row) -> None:
+    for read in (lambda: Layout().records([half]), lambda: Layout().hit(half, 0, 1.0, None)):
+        with pytest.raises(ConnectorContractError, match="half a character"):
+            read()
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.dates(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.sets(st.integers()),

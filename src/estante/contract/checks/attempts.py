@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import queue
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from estante.contract.secrecy import secret_paths
 
 _LONGEST_ERROR: Final = 300
 _MOST: Final = 100_000
+_INPUT: Final = re.compile(r"input_value=.*?, (?=input_type=)")
 _LEFT: Final = "estante-left-behind"
 
 
@@ -154,14 +156,17 @@ def _serve(orders: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[
 
 
 def told(error: BaseException) -> str:
-    """An error in one line: its class and what it says, cut. What looks like a secret is not told."""
-    said = " ".join(text(error).split())
+    """An error in one line: its class and what it says, cut. What looks like a secret is not told.
+
+    Neither are the values that Pydantic repeats: what does not fit its models may be a document.
+    """
+    said = _INPUT.sub("", " ".join(text(error).split()))
     if attempt(secret_paths, [said]).value != []:
         return f"{kind(error)} (what it says looks like a secret, and is not shown)"
     return f"{kind(error)}: {_cut(said, _LONGEST_ERROR)}"
 
 
-def cause(error: Exception) -> Exception:
+def cause(error: BaseException) -> BaseException:
     """The error to raise another one from, where a context manager turns errors into others.
 
     A ``RuntimeError`` that is raised from a ``StopIteration`` is taken by ``contextlib`` for the ``StopIteration``

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -74,7 +75,7 @@ def _changes(mine: Mapping[str, object], theirs: Mapping[str, object]) -> Change
     return Changes(
         added=tuple(sorted(theirs.keys() - mine.keys())),
         removed=tuple(sorted(mine.keys() - theirs.keys())),
-        changed=tuple(sorted(one for one in both if mine[one] != theirs[one])),
+        changed=tuple(sorted(one for one in both if not _same(mine[one], theirs[one]))),
     )
 
 
@@ -82,7 +83,14 @@ def _moved(mine: ChunkRecord, theirs: ChunkRecord) -> tuple[str, ...]:
     """The fields that differ in two chunks of one id and one text."""
     if mine.text != theirs.text:
         return ()
-    return tuple(name for name in _FIELDS if getattr(mine, name) != getattr(theirs, name))
+    return tuple(name for name in _FIELDS if not _same(getattr(mine, name), getattr(theirs, name)))
+
+
+def _same(mine: object, theirs: object) -> bool:
+    """Whether two values of JSON are one: for Python, 1, 1.0 and true are equal."""
+    if isinstance(mine, dict | list) and mine == theirs:
+        return json.dumps(mine, sort_keys=True) == json.dumps(theirs, sort_keys=True)
+    return mine == theirs and type(mine) is type(theirs)
 
 
 def _by_id(chunks: Iterable[ChunkRecord]) -> dict[str, ChunkRecord]:
@@ -106,4 +114,4 @@ def _sources(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, A
 
 
 def _differ(first: Mapping[str, Any], second: Mapping[str, Any], key: str) -> bool:
-    return (key in first) != (key in second) or first.get(key) != second.get(key)
+    return (key in first) != (key in second) or not _same(first.get(key), second.get(key))

@@ -59,6 +59,7 @@ class EmbeddedStore:
         self._lock = WriterLock(path, wait)
         self._guard = threading.RLock()
         self._state: State | None = None
+        self._held = threading.local()
         self._open: dict[str, segments.Segment] = {}
         self._columns: Columns | None = None
         self._passages: WeakKeyDictionary[segments.Segment, Passages] = WeakKeyDictionary()
@@ -128,7 +129,13 @@ class EmbeddedStore:
         """The state as it is now, held until the block ends."""
         nested = self._catalog.in_use()
         with self._catalog.reading() as connection:
-            yield EmbeddedView(self, connection, self._current(connection) if nested else self._settled(connection))
+            # What other threads see may be newer by now, and the segments of this state swept.
+            outer = getattr(self._held, "state", None) if nested else None
+            self._held.state = outer or (self._current if nested else self._settled)(connection)
+            try:
+                yield EmbeddedView(self, connection, self._held.state)
+            finally:
+                self._held.state = outer
 
     def _settled(self, connection: sqlite3.Connection) -> State:
         """The state of the connection's snapshot, or of a newer one when a writer has swept its segments meanwhile."""

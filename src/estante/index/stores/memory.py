@@ -65,16 +65,22 @@ class MemoryStore:
         self.analyzer = analyzer
         self._state: _State = ({}, {}, {})
         self._view: MemoryView | None = None
+        self._held = threading.local()
         self._lock = threading.RLock()
         self._purpose = ""
 
     @contextmanager
     def view(self) -> Iterator[MemoryView]:
-        """The state as it is now."""
-        state = self._state
-        if self._view is None or self._view.state is not state:
-            self._view = MemoryView(state)
-        yield self._view
+        """The state as it is now; inside a view of the same thread, the state of that one."""
+        outer: MemoryView | None = getattr(self._held, "view", None)
+        view, state = outer or self._view, self._state
+        if view is None or (outer is None and view.state is not state):
+            view = self._view = MemoryView(state)
+        self._held.view = view
+        try:
+            yield view
+        finally:
+            self._held.view = outer
 
     @contextmanager
     def writing(self, purpose: str) -> Iterator[None]:

@@ -6,12 +6,13 @@ the whole.
 
 from __future__ import annotations
 
-import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from estante.contract.errors import ConnectorContractError, ConnectorOperationalError
+from estante.contract.dataset.jsontext import parse
+from estante.contract.errors import ConnectorContractError, ConnectorOperationalError, ContractValueError
 from estante.contract.params import ParamField
 from estante.serve.adapters.backends import Found
 from estante.serve.adapters.parameters import texts, wrong
@@ -173,24 +174,19 @@ class Places:
 
 
 def parsed(content: str | bytes, who: str) -> Any:
-    """The JSON of an answer. Raises ``ConnectorContractError`` for what is not strict JSON."""
+    """The JSON of an answer. Raises ``ConnectorContractError`` for what is not strict JSON in UTF-8.
+
+    Of a key that an object has twice nobody knows which one counts, so that is refused, too.
+    """
+    told = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     try:
-        return json.loads(content, parse_constant=_no_constant, object_pairs_hook=_each_once)
-    except (ValueError, RecursionError) as error:
-        # The answer may hold anything, so it is not told.
-        raise ConnectorContractError(f"{who} did not answer with JSON; check its address, or ask its author") from error
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys stand in it once: of two lists of hits neither is the answer."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        raise ValueError("a key stands twice in an object")
-    return made
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+        return parse(told.removeprefix(BOM_UTF8))
+    except ContractValueError as error:
+        # The reason has a place and no content: the answer may hold anything.
+        why = str(error).removeprefix("not valid JSON: ")
+        raise ConnectorContractError(
+            f"{who} did not answer with JSON ({why}); check its address, or ask its author"
+        ) from error
 
 
 def _kind(value: object) -> str:

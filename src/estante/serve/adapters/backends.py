@@ -6,6 +6,7 @@ one refuses. So ``supports`` tells the truth of every single pipeline, whatever 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,9 @@ from estante.serve.adapters.records import Layout, Row
 from estante.serve.adapters.scales import Scale
 
 T = TypeVar("T")
+
+MOST_EMPTY: Final = 1_000
+"""Pages without a row, one after another; with more of them a corpus is taken for endless."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +169,7 @@ class Adapter(RagPipeline):
             yield
         except ConnectorError:
             raise
-        except Exception as error:  # noqa: BLE001 - a library may raise anything when its back end fails.
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a library may raise anything, even what ends programs.
             raise ConnectorOperationalError(
                 f"{what} of the {self._backend.kind} back end failed: {told(error)}"
             ) from cause(error)
@@ -236,7 +240,7 @@ class _Vectors(Adapter):
         with self._asking("reading vectors"):
             own = self._own_ids(wanted)
             found = _there(self._backend.vectors)(list(own.values()))
-            return {one: [float(part) for part in found[theirs]] for one, theirs in own.items() if theirs in found}
+            return {one: _vector(found[theirs]) for one, theirs in own.items() if theirs in found}
 
     def _own_ids(self, wanted: list[str]) -> dict[str, str]:
         """The back end's own ids of chunks, which differ where ids stand in the metadata or are made of texts."""
@@ -262,7 +266,7 @@ class _Embedding(Adapter):
         asked = list(texts)
         with self._asking("embedding"):
             found = _there(self._backend.embed)(asked) if asked else []
-            vectors = [[float(part) for part in one] for one in found]
+            vectors = [_vector(one) for one in found]
         if len(vectors) != len(asked):
             raise ConnectorContractError(f"the embedding gave {len(vectors)} vectors for {len(asked)} texts")
         return EmbeddingBatch(vectors, self.describe_space())
@@ -283,12 +287,14 @@ class _Health(Adapter):
 def every_row(page: Callable[[str | None, int], tuple[Sequence[Row], str | None]]) -> Iterator[Row]:
     """The rows of all pages. Raises ``ConnectorContractError`` for pages that go in circles."""
     cursor: str | None = None
-    cursors, ids = set[str](), set[str | None]()
+    cursors, ids, empty = set[str](), set[str | None](), 0
     while True:
         rows, cursor = page(cursor, PAGE_SIZE)
         before = len(ids)
         ids.update(row.id for row in rows)
-        if cursor is not None and (cursor in cursors or (rows and len(ids) == before)):
+        empty = 0 if rows else empty + 1
+        circles = cursor in cursors or (rows and len(ids) == before) or empty > MOST_EMPTY
+        if cursor is not None and circles:
             raise ConnectorContractError(
                 f"the back end gave the cursor {cursor!r} and nothing new, so its corpus would have no end"
             )
@@ -296,6 +302,16 @@ def every_row(page: Callable[[str | None, int], tuple[Sequence[Row], str | None]
         if cursor is None:
             return
         cursors.add(cursor)
+
+
+def _vector(found: Any) -> list[float]:
+    """A vector as numbers. Raises ``ConnectorContractError`` for what is none: a text has parts that look like some."""
+    if isinstance(found, str | bytes | Mapping):
+        raise ConnectorContractError(f"the back end gave a {type(found).__name__} for a vector; let it give numbers")
+    vector = [float(part) for part in found]
+    if not all(map(math.isfinite, vector)):
+        raise ConnectorContractError("the back end gave a vector that is not of finite numbers; embed that text again")
+    return vector
 
 
 def _placed(layout: Layout, row: Row) -> ChunkRecord:

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, Final
 
 from estante.contract.checks.attempts import cause, told
-from estante.contract.errors import ConnectorError, ConnectorOperationalError, ConnectorRegistrationError
+from estante.contract.errors import (
+    ConnectorError,
+    ConnectorOperationalError,
+    ConnectorRegistrationError,
+    ContractValueError,
+)
 from estante.contract.models import DatasetRef, EmbeddingSpaceDescriptor
-from estante.contract.paging import offset
 from estante.contract.params import ParamField
 from estante.contract.pipeline import RagPipeline
 from estante.contract.specs import ConnectorSpec
@@ -27,11 +32,11 @@ from estante.serve.adapters.parameters import (
     LAYOUT,
     document,
     either,
+    headers_of,
     layout_of,
     mapping,
     parameters,
     references,
-    resolved,
     space_of,
     wrong,
 )
@@ -44,6 +49,8 @@ FILE: Final = "chroma.sqlite3"
 """What a folder of Chroma always holds."""
 PORT: Final = 8000
 SECONDS: Final = 30.0
+
+_CURSOR: Final = re.compile(r"([1-9][0-9]{0,17})\.([0-9a-f]{16})")
 
 _OF_SERVER: Final = ("port", "ssl", "headers", "timeout")
 
@@ -58,6 +65,7 @@ PARAMS: Final[tuple[ParamField, ...]] = (
         "name": "host",
         "label": "Host",
         "type": "string",
+        "pattern": r"(https?://)?[^\s/?#@]+(/[^\s?#@]*)?",
         "help": "the host of a server; give this or path",
     },
     {
@@ -226,7 +234,7 @@ def _client(params: Mapping[str, Any]) -> Theirs:
         with _reaching(f"the Chroma in {path} cannot be opened"):
             return chromadb.PersistentClient(os.path.realpath(path), settings=settings, **tenancy)
     server = {"host": params["host"], "port": params.get("port", PORT), "ssl": params.get("ssl", False)}
-    headers = resolved(params, "headers", environment())
+    headers = headers_of(params, environment())
     with _reaching(f"the Chroma at {server['host']}:{server['port']} cannot be reached"):
         client = chromadb.HttpClient(**server, headers=headers or None, settings=settings, **tenancy)
     for session in _sessions(client):
@@ -348,6 +356,23 @@ def _row(own_id: str, text: str | None, metadata: Mapping[str, Any] | None) -> R
     return Row(text=text or "", id=own_id, metadata=dict(metadata or {}))
 
 
+def _mark(row: Row) -> str:
+    """What a row is recognised by in a cursor."""
+    return sha256((row.id or "").encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _read_cursor(cursor: str | None) -> tuple[int, str]:
+    """The position of a cursor, and the mark of the row before it. Raises ``ContractValueError`` for a foreign one."""
+    if cursor is None:
+        return 0, ""
+    found = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
+    if found is None:
+        raise ContractValueError(
+            f"the cursor {cursor!r} is none that list_chunks gave; begin with None and follow next_cursor"
+        )
+    return int(found[1]), found[2]
+
+
 class _Reader:
     """The rows and vectors of a collection, held to a filter."""
 
@@ -356,10 +381,20 @@ class _Reader:
         self._where = where
 
     def page(self, cursor: str | None, limit: int) -> tuple[list[Row], str | None]:
-        """The rows from a position on, and the position of the next."""
-        start = offset(cursor)
-        found = self._rows(limit=limit + 1, offset=start)
-        return found[:limit], str(start + limit) if len(found) > limit else None
+        """The rows behind those that were read, and the cursor of the next.
+
+        Raises ``ConnectorOperationalError`` when what was read last no longer stands before them: a row that was taken
+        away meanwhile moves all others, and some would be passed over.
+        """
+        start, before = _read_cursor(cursor)
+        found = self._rows(limit=limit + 2, offset=start - 1) if start else self._rows(limit=limit + 1)
+        if start:
+            if not found or _mark(found[0]) != before:
+                raise ConnectorOperationalError(
+                    "the collection has changed since the cursor was given; begin again with None"
+                )
+            found = found[1:]
+        return found[:limit], f"{start + limit}.{_mark(found[limit - 1])}" if len(found) > limit else None
 
     def every(self) -> Iterator[Row]:
         """All rows, in the order in which they were added."""

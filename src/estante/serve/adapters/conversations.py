@@ -6,6 +6,7 @@ breaks is begun again by the next call.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -39,28 +40,38 @@ class Conversation:
 
     def ask(self, what: str, call: Callable[[Client], Any]) -> Any:
         """What an awaitable call of the client gives."""
+        loop: _Loop | None = None
         try:
             loop = self._running()
             return loop.run(call, self._timeout)
         except ConnectorError:
             raise
         except TimeoutError as error:
-            self.close()
+            self._end(loop)
             raise ConnectorOperationalError(f"{what} did not end within {self._timeout:g} s") from error
         except Exception as error:  # the library raises errors of its own, of its transports, and groups of them.
-            self.close()
+            self._end(loop)
             raise ConnectorOperationalError(f"{what} failed: {told(_first(error))}") from error
 
     def close(self) -> None:
         """Ends the conversation, and with it the program that was started. A second time does nothing."""
         with self._lock:
-            loop, self._loop = self._loop, None
-        if loop is not None:
+            loop = self._loop
+        self._end(loop)
+
+    def _end(self, loop: _Loop | None) -> None:
+        """Ends this one; not the one that another thread has begun since."""
+        with self._lock:
+            if loop is None or self._loop is not loop:
+                return
+            self._loop = None
+        if loop.process == os.getpid():
             loop.stop()
 
     def _running(self) -> _Loop:
         with self._lock:
-            if self._loop is None:
+            # The thread of a conversation stays in the process that was forked from.
+            if self._loop is None or self._loop.process != os.getpid():
                 self._loop = _Loop(self._opened, self._timeout)
             return self._loop
 
@@ -73,6 +84,7 @@ class _Loop:
         import anyio
 
         self._opened = opened
+        self.process = os.getpid()
         self._portal: Future[tuple[Portal, Scope]] = Future()
         self._begun: Future[tuple[Client, Event]] = Future()
         self._thread = threading.Thread(target=anyio.run, args=(self._live,), name="estante-mcp", daemon=True)

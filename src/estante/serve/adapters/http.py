@@ -7,19 +7,18 @@ anywhere but to the address that was given.
 
 from __future__ import annotations
 
-import threading
-import time
+import os
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, Final
 
 from estante.contract.errors import ConnectorContractError, ConnectorOperationalError
 from estante.contract.params import ParamField
 from estante.contract.pipeline import RagPipeline
-from estante.contract.references import resolve_secret
 from estante.contract.specs import ConnectorSpec
 from estante.serve.adapters.answers import CHUNKS, HITS, NEXT_CURSOR, RESPONSE, Places, parsed
 from estante.serve.adapters.backends import Backend, Found, every_row, pipeline_of
+from estante.serve.adapters.deadlines import BoundedBackend, Deadlines
 from estante.serve.adapters.objects import library
 from estante.serve.adapters.parameters import CHUNKS as CHUNKS_FILE
 from estante.serve.adapters.parameters import (
@@ -27,9 +26,9 @@ from estante.serve.adapters.parameters import (
     TIMEOUT,
     document,
     frozen_of,
+    headers_of,
     mapping,
     parameters,
-    resolved,
     score_kind,
     space_of,
     texts,
@@ -43,8 +42,9 @@ KIND: Final = "http"
 MOST_BYTES: Final = 256_000_000
 """An answer with more is taken for endless."""
 
-_GRACE: Final = 1.0
-"""Seconds that a call may end by itself after its time, before all connections are cut."""
+GZIP: Final = "gzip"
+_GZIP_BITS: Final = 31
+_PIECE: Final = 1_048_576
 
 VECTORS: Final = "vectors"
 REQUEST_FIELDS: Final = ("text", "top_k", "cursor", "limit", "ids")
@@ -184,44 +184,38 @@ class _Server:
         self._params = params
         self._names = _names(params)
         self._places = Places.of(params, (HITS, CHUNKS, NEXT_CURSOR, VECTORS, "ok", "detail"))
-        self._constants = mapping(params, "constants")
+        self._constants = _constants(params)
         self._timeout = float(params["timeout"])
-        self._lock = threading.Lock()
-        self._closed = False
-        self._client = _client(params)
+        self._deadlines = Deadlines()
+        self._headers, self._trusted = headers_of(params, environment()), _trusted(params)
+        self._client, self._process = self._connected(), os.getpid()
 
     def close(self) -> None:
-        """Closes all connections."""
-        with self._lock:
-            self._closed = True
-            self._client.close()
+        """Closes what is open."""
+        self._client.close()
 
-    @contextmanager
-    def _bounded(self, who: str) -> Iterator[Client]:
-        """The client for one call, whose connections are cut when the call does not end.
+    def _connected(self) -> Client:
+        """A client, every step of which is held to the deadline of its call."""
+        with library(KIND):
+            import httpx
+        self._url = httpx.URL
+        transport = httpx.HTTPTransport(verify=self._trusted, trust_env=False)
+        # Not public, and nowhere else can a whole answer be given a time.
+        pool: Any = transport._pool
+        pool._network_backend = BoundedBackend(pool._network_backend, self._deadlines)
+        return httpx.Client(
+            headers={"Accept": "application/json", "Accept-Encoding": GZIP, **self._headers},
+            timeout=self._timeout,
+            follow_redirects=False,
+            trust_env=False,
+            transport=transport,
+        )
 
-        A server that drips its headers lets no single read run out, and nothing is there yet to be counted.
-        """
-        client, is_cut = self._client, threading.Event()
-
-        def cut() -> None:
-            is_cut.set()
-            with self._lock:
-                if self._client is client and not self._closed:
-                    self._client = _client(self._params)
-            client.close()
-
-        timer = threading.Timer(self._timeout + _GRACE, cut)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield client
-        except Exception as error:
-            if is_cut.is_set():
-                raise ConnectorOperationalError(f"{who} did not end within {self._timeout:g} s") from error
-            raise
-        finally:
-            timer.cancel()
+    def _own(self) -> Client:
+        """The client of this process: on a connection of the one it was forked from answers would go astray."""
+        if self._process != os.getpid():
+            self._client, self._process = self._connected(), os.getpid()
+        return self._client
 
     def search(self, text: str, top_k: int) -> list[Found]:
         """The hits for a question."""
@@ -271,39 +265,48 @@ class _Server:
         """The JSON of the answer. Raises for every answer that is no success, in words without what it holds."""
         url = f"{self._params['url'].rstrip('/')}/{self._params[path].lstrip('/')}"
         who = f"{method} {url}"
-        given = {"params": dict(values)} if method == "GET" else {"json": dict(values)}
-        # Of the whole answer, because a server that drips would never let a single read run out.
-        until = time.monotonic() + self._timeout
-        with self._bounded(who) as client, client.stream(method, url, **given) as response:
+        client = self._own()
+        # Merged, because the client would put them in the place of those that the path has itself.
+        asked = {"url": self._url(url).copy_merge_params(values)} if method == "GET" else {"url": url, "json": values}
+        with self._deadlines.within(self._timeout, who), client.stream(method, **asked) as response:
             if not response.is_success:
                 moved = "; give the address that it redirects to" if response.is_redirect else ""
                 raise ConnectorOperationalError(f"{who} answered {response.status_code}{moved}")
             content = bytearray()
-            for part in response.iter_bytes():
+            for part in _unpacked(response.iter_raw(), response.headers.get("Content-Encoding", ""), who):
                 content += part
                 if len(content) > MOST_BYTES:
                     raise ConnectorOperationalError(f"{who} answered with more than {MOST_BYTES} bytes")
-                if time.monotonic() > until:
-                    raise ConnectorOperationalError(f"{who} did not end within {self._timeout:g} s")
         return parsed(bytes(content), who)
 
 
-def _client(params: Mapping[str, Any]) -> Client:
-    headers = resolved(params, "headers", environment())
-    if "token" in params:
-        headers["Authorization"] = f"Bearer {resolve_secret(params['token'], environment())}"
-    for name, value in headers.items():
-        if not (name.isascii() and value.isascii() and name.isprintable() and value.isprintable()):
-            raise wrong("headers", f"{name!r} cannot be sent; keep to printable ASCII")
-    with library(KIND):
-        import httpx
-    return httpx.Client(
-        headers={"Accept": "application/json", **headers},
-        timeout=float(params["timeout"]),
-        follow_redirects=False,
-        trust_env=False,
-        verify=_trusted(params),
-    )
+def _unpacked(parts: Iterator[bytes], encoding: str, who: str) -> Iterator[bytes]:
+    """The content in pieces of a bounded size: little can unpack to more than there is memory."""
+    if encoding.strip().lower() in ("", "identity"):
+        yield from parts
+        return
+    if encoding.strip().lower() not in (GZIP, "x-gzip"):
+        raise ConnectorOperationalError(f"{who} answered in an encoding that was not asked for, {encoding[:20]!r}")
+    unpacking = zlib.decompressobj(_GZIP_BITS)
+    try:
+        for part in parts:
+            yield unpacking.decompress(part, _PIECE)
+            while unpacking.unconsumed_tail:
+                yield unpacking.decompress(unpacking.unconsumed_tail, _PIECE)
+        yield unpacking.flush()
+    except zlib.error as error:
+        raise ConnectorOperationalError(f"{who} answered with gzip that is damaged") from error
+    if not unpacking.eof or unpacking.unused_data:
+        raise ConnectorOperationalError(f"{who} answered with gzip that is not whole")
+
+
+def _constants(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of every search. Raises ``ParamsError`` for those that a query of an address cannot say."""
+    held = mapping(params, "constants")
+    nested = [name for name, value in held.items() if isinstance(value, Mapping)]
+    if nested and params["query_method"] == "GET":
+        raise wrong("constants", f"{nested[0]} is an object, which only POST can send")
+    return held
 
 
 def _trusted(params: Mapping[str, Any]) -> Any:

@@ -15,7 +15,7 @@ from estante.contract.params import ParamField
 from estante.contract.pipeline import RagPipeline
 from estante.contract.specs import ConnectorSpec
 from estante.serve.adapters.backends import Backend, Found, pipeline_of
-from estante.serve.adapters.objects import library, named
+from estante.serve.adapters.objects import given, library, listed
 from estante.serve.adapters.parameters import (
     CHUNKS,
     EMBEDDING,
@@ -176,13 +176,19 @@ def _retriever_search(retriever: Theirs) -> Callable[[str, int], list[Found]]:
                 found = retriever.model_copy(update={field: top_k}).invoke(text)
             else:
                 found = retriever.invoke(text)
-        if not isinstance(found, list) or not all(hasattr(one, "page_content") for one in found):
+        strange = found if not isinstance(found, list) else next((one for one in found if not _is_document(one)), None)
+        if not isinstance(found, list) or strange is not None:
+            among = "among its documents" if isinstance(found, list) else "for a list of documents"
             raise ConnectorContractError(
-                f"{type(retriever).__name__} gave a {type(found).__name__}, not a list of documents; name a retriever"
+                f"{type(retriever).__name__} gave a {type(strange).__name__} {among}; name a retriever"
             )
         return [Found(row=row_of(one)) for one in found]
 
     return search
+
+
+def _is_document(one: object) -> bool:
+    return hasattr(one, "page_content")
 
 
 def _scale(params: Mapping[str, Any], store: Theirs) -> Scale:
@@ -216,10 +222,7 @@ def _documents(params: Mapping[str, Any]) -> Callable[[], list[Row]] | None:
         return None
     if "chunks" in params:
         raise wrong("documents", "cannot be given beside chunks; the corpus stands in one place")
-    found = named(target)
-    held = list(found() if callable(found) else found)
-    if not all(hasattr(one, "page_content") for one in held):
-        raise wrong("documents", f"{target} gives something else than documents of LangChain")
+    held = listed(target, given(target), "page_content", "documents of LangChain")
     return lambda: [row_of(one) for one in held]
 
 

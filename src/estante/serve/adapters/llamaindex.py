@@ -16,7 +16,7 @@ from estante.contract.params import ParamField
 from estante.contract.pipeline import RagPipeline
 from estante.contract.specs import ConnectorSpec
 from estante.serve.adapters.backends import Backend, Found, pipeline_of
-from estante.serve.adapters.objects import library, named
+from estante.serve.adapters.objects import given, library, listed, named
 from estante.serve.adapters.parameters import (
     CHUNKS,
     EMBEDDING,
@@ -179,13 +179,12 @@ def _nodes(params: Mapping[str, Any]) -> Callable[[], Iterable[Row]] | None:
         return None
     if "chunks" in params:
         raise wrong("nodes", "cannot be given beside chunks; the corpus stands in one place")
-    found = named(target)
-    rows = _nodes_of(found) or _nodes_of(made := found() if callable(found) else found)
+    rows = _nodes_of(named(target))
+    made = None if rows is not None else given(target)
+    rows = rows or _nodes_of(made)
     if rows is not None:
         return rows
-    held = list(made) if isinstance(made, Iterable) else [made]
-    if not all(hasattr(one, "node_id") for one in held):
-        raise wrong("nodes", f"{target} gives something else than nodes of LlamaIndex")
+    held = listed(target, made if isinstance(made, Iterable) else [made], "node_id", "nodes of LlamaIndex")
     return lambda: [row_of(one) for one in held]
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from itertools import pairwise
 from typing import Any, Final
 
 from estante.contract.errors import ConnectorContractError, ConnectorOperationalError
 from estante.contract.params import ParamField
 from estante.contract.pipeline import RagPipeline
-from estante.contract.references import resolve_secret
+from estante.contract.secrecy import secret_paths
 from estante.contract.specs import ConnectorSpec
 from estante.serve.adapters.answers import CHUNKS, HITS, NEXT_CURSOR, RESPONSE, Places, parsed
 from estante.serve.adapters.backends import Backend, Found, every_row, pipeline_of
@@ -26,6 +27,7 @@ from estante.serve.adapters.parameters import (
     document,
     either,
     frozen_of,
+    headers_of,
     mapping,
     parameters,
     resolved,
@@ -38,6 +40,9 @@ from estante.serve.adapters.scales import NONE, Scale
 from estante.shelf.settings import environment
 
 KIND: Final = "mcp"
+
+MOST_PAGES: Final = 100
+"""A list of tools with more is taken for endless."""
 
 _OF_PROGRAM: Final = ("args", "env", "cwd")
 _OF_SERVER: Final = ("token", "headers")
@@ -227,7 +232,7 @@ class _Tools:
         """The tools, and the names of what each takes; None where it takes anything."""
         found: dict[str, list[str] | None] = {}
         cursor: str | None = None
-        while True:
+        for _ in range(MOST_PAGES):
             page = self._conversation.ask("listing the tools", _listing(cursor))
             for tool in page.tools:
                 schema = tool.input_schema or {}
@@ -236,6 +241,7 @@ class _Tools:
             cursor = page.next_cursor
             if cursor is None:
                 return found
+        raise ConnectorContractError(f"the server's list of tools went on after {MOST_PAGES} pages; ask its author")
 
     def _asked(self, **values: Any) -> dict[str, Any]:
         """The arguments under their names in the tool; one without a name is left out."""
@@ -280,14 +286,16 @@ def _calling(name: str, arguments: dict[str, Any]) -> Any:
 def _opening(params: Mapping[str, Any]) -> Any:
     """What opens a client: of the program that is started, or of the address."""
     if either(params, "command", _OF_PROGRAM, "url", _OF_SERVER) == "url":
-        headers = resolved(params, "headers", environment())
-        if "token" in params:
-            headers["Authorization"] = f"Bearer {resolve_secret(params['token'], environment())}"
+        headers = headers_of(params, environment())
         _expect_library()
         return lambda: _speaking(params["url"], headers, float(params["timeout"]))
     args = params.get("args", [])
     if not isinstance(args, list | tuple) or not all(isinstance(one, str) for one in args):
         raise wrong("args", 'must be a list of texts such as ["--port", "8000"]')
+    for flag, value in pairwise(args):
+        if flag.startswith("-") and not value.startswith("-") and secret_paths({flag.lstrip("-"): value}):
+            # Every user of the machine can see the arguments of a program.
+            raise wrong("args", f"what stands behind {flag!r} looks like a credential; give it by env, as env:NAME")
     env = resolved(params, "env", environment())
     _expect_library()
     return lambda: _starting(params["command"], list(args), env, params.get("cwd"))

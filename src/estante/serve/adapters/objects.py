@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -89,6 +89,25 @@ def named(target: str) -> Anything:
             raise ConnectorRegistrationError(f"{module} has no {attribute!r}; check the name behind the colon")
         found = getattr(found, name)
     return found
+
+
+def given(target: str) -> Anything:
+    """What a target leads to, or what it gives when it is called. Raises ``ConnectorRegistrationError``."""
+    found = named(target)
+    with _strange(target):
+        return found() if callable(found) else found
+
+
+def listed(target: str, found: object, mark: str, noun: str) -> list[Anything]:
+    """The objects that a target gave, which are known by an attribute. Raises ``ConnectorRegistrationError``."""
+    with _strange(target):
+        if not isinstance(found, Iterable) or isinstance(found, str | bytes | Mapping):
+            raise ConnectorRegistrationError(f"{target} gives a {type(found).__name__}, not a list of {noun}")
+        held = list(found)
+        strange = next((one for one in held if not hasattr(one, mark)), None)
+        if strange is not None:
+            raise ConnectorRegistrationError(f"{target} gives a {type(strange).__name__} among its {noun}")
+    return held
 
 
 @contextmanager

@@ -6,6 +6,7 @@ A connection document of an adapter is its parameters, checked, with every path 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from estante.contract.jsonl import chunks_from_jsonl
 from estante.contract.models import ChunkRecord, EmbeddingSpaceDescriptor
 from estante.contract.params import ParamField, ParamProblem, ParamsError, validate_params
 from estante.contract.references import is_secret_reference, resolve_secret
+from estante.contract.secrecy import secret_paths
 from estante.serve.adapters.objects import made, reach
 from estante.serve.adapters.records import Layout
 from estante.serve.adapters.scales import AUTO, NONE, SCORE_KINDS
@@ -104,6 +106,11 @@ TIMEOUT: Final[ParamField] = {
     "help": "seconds after which an unanswered call has failed",
 }
 
+_NO_CREDENTIAL: Final = (
+    "looks like a credential; put a reference there, env:NAME or file:/absolute/path, never the secret itself"
+)
+_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+
 _EMBEDDING_KEYS: Final = ("provider", "model", "dimensions", "normalize", "model_version")
 
 
@@ -126,6 +133,7 @@ def score_kind(*, auto: str = "") -> ParamField:
 def document(kind: str, fields: Sequence[ParamField], params: Mapping[str, Any]) -> dict[str, Any]:
     """The connection document of an adapter. Raises ``ParamsError``."""
     checked = validate_params(fields, params)
+    _refuse_credentials(checked)
     paths = {field["name"] for field in fields if field.get("type") == "path"}
     held = {key: _absolute(value) if key in paths else value for key, value in checked.items()}
     return {"type": kind, "contract_version": CONTRACT_VERSION, **held}
@@ -137,7 +145,17 @@ def parameters(kind: str, fields: Sequence[ParamField], connection: Mapping[str,
     if named != kind:
         raise ConnectorRegistrationError(f"the document is of type {named!r}, and this connector is {kind!r}")
     held = {key: value for key, value in connection.items() if key not in ("type", "contract_version")}
-    return validate_params(fields, held)
+    checked = validate_params(fields, held)
+    _refuse_credentials(checked)
+    return checked
+
+
+def _refuse_credentials(params: Mapping[str, Any]) -> None:
+    """Refuses what could not be stored before anything is reached: an error of a library may repeat what it got."""
+    problems = [ParamProblem(path, _NO_CREDENTIAL) for path in secret_paths(params)]
+    if problems:
+        told = "; ".join(f"{one.name}: {one.message}" for one in problems)
+        raise ParamsError(f"these parameters cannot be used: {told}", problems)
 
 
 def _absolute(path: str) -> str:
@@ -195,6 +213,26 @@ def resolved(params: Mapping[str, Any], name: str, environ: Mapping[str, str]) -
     """The value of a parameter that is an object of texts, with the secrets that references in it stand for."""
     held = texts(params, name)
     return {key: resolve_secret(one, environ) if is_secret_reference(one) else one for key, one in held.items()}
+
+
+def headers_of(params: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
+    """The headers of every request, the token's among them. Raises ``ParamsError`` for what cannot be sent.
+
+    Libraries repeat what they cannot send in their errors, and it may be a secret; here the header alone is named.
+    """
+    headers = resolved(params, "headers", environ)
+    if params.get("token"):
+        if any(name.lower() == "authorization" for name in headers):
+            raise wrong("token", "cannot be given beside a header Authorization; leave one of the two out")
+        headers["Authorization"] = f"Bearer {resolve_secret(params['token'], environ)}"
+    for name, value in headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            raise wrong("headers", f"{name!r} is no name of a header")
+        if not (value.isascii() and value.isprintable()):
+            raise wrong("headers", f"{name!r} cannot be sent; keep to printable ASCII")
+        if value != value.strip():
+            raise wrong("headers", f"{name!r} cannot be sent; its value begins or ends with a blank")
+    return headers
 
 
 def found_object(params: Mapping[str, Any], ready: Callable[[object], bool]) -> Any:

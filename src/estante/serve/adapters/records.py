@@ -6,6 +6,7 @@ A hit and a chunk of the corpus are made of a row by the same rules, so both hav
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
@@ -22,6 +23,7 @@ NOT_JSON: Final = object()
 """What ``plain`` gives for a value that JSON cannot hold."""
 
 _DEPTH: Final = 32
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +112,7 @@ class Layout:
         """The chunk of one row. Raises ``ConnectorContractError`` for a row without an id."""
         doc_id = self._known_doc(row)
         start, end = _span(row)
+        _refuse_half(row)
         return ChunkRecord(
             chunk_id=self.chunk_id(row) or "",
             doc_id=doc_id,
@@ -126,6 +129,7 @@ class Layout:
     def hit(self, row: Row, rank: int, score: float | None, raw_score: float | None) -> RetrievedChunk:
         """The hit of one row; without an id it stands for no chunk of the corpus."""
         chunk_id = self.chunk_id(row)
+        _refuse_half(row)
         return RetrievedChunk(
             chunk_id=chunk_id,
             text=row.text,
@@ -144,6 +148,14 @@ class Layout:
                 "text (text_ids)"
             )
         return doc_id
+
+
+def _refuse_half(row: Row) -> None:
+    """Raises ``ConnectorContractError`` for a text that no file can hold, and nobody can take the sum of."""
+    if any(one is not None and _SURROGATE.search(one) for one in (row.text, row.id, row.doc_id)):
+        raise ConnectorContractError(
+            f"{_who(row)} has half a character (a lone surrogate) in its text or id; store it decoded"
+        )
 
 
 def _count(doc_id: str, members: Sequence[int], rows: Sequence[Row], places: list[int | None]) -> None:

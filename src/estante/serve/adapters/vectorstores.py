@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from estante.contract.errors import ConnectorOperationalError
 from estante.serve.adapters.records import Row
 from estante.serve.adapters.scales import Scale
 
@@ -86,10 +87,18 @@ def _chroma(store: Store) -> Holdings:
         return list(map(_row, found["ids"], found["documents"], found["metadatas"]))
 
     def every() -> Iterator[Row]:
-        offset = 0
-        while (found := store.get(limit=PAGE, offset=offset))["ids"]:
-            yield from rows(found)
-            offset += len(found["ids"])
+        last: Row | None = None
+        read = 0
+        while True:
+            # The row that was read last comes again: where another stands, rows were taken away, and some passed over.
+            found = rows(store.get(limit=PAGE + 1, offset=max(0, read - 1)))
+            if last is not None and (not found or found[0].id != last.id):
+                raise ConnectorOperationalError("the collection has changed while it was read; read it again")
+            fresh = found if last is None else found[1:]
+            if not fresh:
+                return
+            yield from fresh
+            read, last = read + len(fresh), fresh[-1]
 
     def vectors(ids: Sequence[str]) -> dict[str, Sequence[float]]:
         found = store.get(ids=list(ids), include=["embeddings"])

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from estante.index.records import PAGES, WHOLE
 from estante.model.errors import CorruptShelf
 from estante.shelf import assemble
 from tests.faults.bench import Bench
@@ -133,7 +134,7 @@ def test_damage_that_nobody_touched_is_found_by_the_check_alone(healthy: Healthy
 
 
 def test_rebuilding_stops_at_a_damaged_text_and_changes_nothing(healthy: Healthy) -> None:
-    home = healthy.damaged("private/catalog.sqlite", edit("UPDATE texts SET data = x'00' WHERE page = 1"))
+    home = healthy.damaged("private/catalog.sqlite", edit(f"UPDATE texts SET data = x'00' WHERE place % {PAGES} = 1"))
 
     with case_at(home) as case:
         before = sorted((home / "private" / "segments").iterdir())
@@ -252,6 +253,7 @@ def _edits(shelf: str) -> Iterator[tuple[str, Damage]]:
         "redactions": 3,
         "losses": '["everything"]',
         "added": "1999-01-01T00:00:00Z",
+        "few": '[[0, 5, "", ""]]',
         "segment": 99,
         "crc": 1,
     }.items():
@@ -263,12 +265,16 @@ def _edits(shelf: str) -> Iterator[tuple[str, Damage]]:
         edit(f"UPDATE documents SET scope = (SELECT max(scope) + 1 FROM scopes) WHERE doc = {doc}"),
     )
     yield "no scopes", edit("DELETE FROM scopes")
-    for table, key in {"texts": "page = 0", "cuts": "page = 0", "features": "1"}.items():
-        where = f"doc = {doc} AND {key}"
+    places = {"texts": (f"place = {doc} * {PAGES}", f"place = {another} * {PAGES}")}
+    places["features"] = f"doc = {doc}", f"doc = {another}"
+    if shelf == "private":  # The cuts of other documents are few, and stand in their records.
+        long = "doc = (SELECT doc FROM documents WHERE id = 'long') AND page = "
+        places["cuts"] = f"{long} 0", f"{long} 1"
+    for table, (where, elsewhere) in places.items():
         yield f"{table} gone", edit(f"DELETE FROM {table} WHERE {where}")
         yield (
             f"{table} of another",
-            edit(f"UPDATE {table} SET data = (SELECT data FROM {table} WHERE doc = {another} AND {key}) WHERE {where}"),
+            edit(f"UPDATE {table} SET data = (SELECT data FROM {table} WHERE {elsewhere}) WHERE {where}"),
         )
         for name, data in {
             "empty": b"",
@@ -295,34 +301,31 @@ def _edits(shelf: str) -> Iterator[tuple[str, Damage]]:
     yield "a generation that is no number", edit("UPDATE meta SET value = 'x' WHERE key = 'generation'")
 
 
-def _packed(file: Path, document: str, table: str) -> tuple[int, bytes]:
-    with closing(sqlite3.connect(file)) as connection:
-        query = f"SELECT doc, data FROM {table} WHERE doc = (SELECT doc FROM documents WHERE id = ?)"
-        number, data = connection.execute(query, (document,)).fetchone()
-    return number, data
-
-
 def _reworded(document: str) -> Damage:
     """Every letter of the text changed for another, packed as the text was."""
 
     def damage(file: Path) -> None:
-        number, data = _packed(file, document, "texts")
-        text = zlib.decompress(data[4:]).decode()
+        with closing(sqlite3.connect(file)) as connection:
+            query = f"SELECT place, data FROM texts WHERE place = {PAGES} * (SELECT doc FROM documents WHERE id = ?)"
+            place, data = connection.execute(query, (document,)).fetchone()
+        whole = data[4:5] == WHOLE
+        text = (data[5:] if whole else zlib.decompress(data[4:])).decode()
         other = text.translate(str.maketrans("aeo", "eoa")).encode()
         assert other != text.encode()
-        edit("UPDATE texts SET data = ? WHERE doc = ?", data[:4] + zlib.compress(other, 6), number)(file)
+        packed = WHOLE + other if whole else zlib.compress(other, 6)
+        edit("UPDATE texts SET data = ? WHERE place = ?", data[:4] + packed, place)(file)
 
     return damage
 
 
 def _recut(document: str) -> Damage:
-    """Each chunk one character shorter, packed as the cuts were."""
+    """Each chunk one character shorter, written as the cuts were."""
 
     def damage(file: Path) -> None:
-        number, data = _packed(file, document, "cuts")
-        cuts = json.loads(zlib.decompress(data[4:]))
-        other = json.dumps([[start, end - 1, *more] for start, end, *more in cuts]).encode()
-        edit("UPDATE cuts SET data = ? WHERE doc = ?", data[:4] + zlib.compress(other, 6), number)(file)
+        with closing(sqlite3.connect(file)) as connection:
+            [few] = connection.execute("SELECT few FROM documents WHERE id = ?", (document,)).fetchone()
+        other = json.dumps([[start, end - 1, *more] for start, end, *more in json.loads(few)])
+        edit("UPDATE documents SET few = ? WHERE id = ?", other, document)(file)
 
     return damage
 

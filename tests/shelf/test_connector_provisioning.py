@@ -260,12 +260,12 @@ if point == "encoding":
 elif point == "checking":
     provisioning.open_bookcase = die
 else:
-    real = provisioning._write
+    real = provisioning.write_whole
     def write(path, text):
         if path.name == point and point != "estante.toml" or path.parent == Path(home) and path.name == point:
             die()
         real(path, text)
-    provisioning._write = write
+    provisioning.write_whole = write
 provisioned(Path(home), Path(folder))
 """
 

@@ -27,7 +27,6 @@ import numpy as np
 
 from estante.contract.errors import ConnectorRegistrationError, ContractValueError
 from estante.contract.models import ChunkRecord
-from estante.index.boundary import unwritable
 from estante.index.dense import quantise
 from estante.index.lock import WriterLock
 from estante.index.segments import sync_directory
@@ -39,8 +38,9 @@ from estante.model.errors import CorruptShelf, EstanteError, NotFound, SettingsE
 from estante.model.ports import Deposit, Entry, Quantised, Store, View
 from estante.model.wire import plain
 from estante.security import principals
-from estante.security.paths import private_directory, private_file
+from estante.security.paths import private_directory
 from estante.security.scrub import scrub
+from estante.shelf.builds import sweep, write_whole
 from estante.shelf.embedding import EmbeddingClient, norm_of, space_of, vectors_of
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -205,7 +205,7 @@ class Collections:
         builds = private_directory(home / BUILDS)
         with WriterLock(builds, self._wait).held("provision"):
             before = self.told(name) if (home / FILE).exists() else None
-            _sweep(builds, before)
+            sweep(builds, () if before is None else (builds / before.build,))
             path = builds / secrets.token_hex(8)
             try:
                 if keep and before is not None:
@@ -293,10 +293,13 @@ class _Whole:
         yield Span(0, len(document.text))
 
 
+_RIVER: Final = River(_Whole())
+"""One for all rows: it keeps what it has loaded."""
+
+
 def _deposit(record: ChunkRecord, length: float, vector: Quantised) -> Deposit:
     item = text_item(record.chunk_id, record.text, (), {**chunk_metadata(record), LENGTH: length})
-    river = River(_Whole())
-    read = river.read(item, item.read(), _SCOPE, extractor="plain")
+    read = _RIVER.read(item, item.read(), _SCOPE, extractor="plain")
     if read.reason:
         raise ContractValueError(f"chunk {record.chunk_id!r} cannot be kept: {read.reason}")
     [(document, [span])] = read.documents
@@ -305,7 +308,7 @@ def _deposit(record: ChunkRecord, length: float, vector: Quantised) -> Deposit:
         item=document.id,
         revision=item.revision,
         digest=read.digest,
-        recipe=river.recipe(item, "plain"),
+        recipe=_RIVER.recipe(item, "plain"),
         documents=((document, (Entry(document.cut(0, span), {}, vector),)),),
     )
 
@@ -380,13 +383,6 @@ def _refuse_other(home: Path) -> None:
         raise SettingsError(f"{home} holds {others[0]} and is no collection", hint="Name another collection.")
 
 
-def _sweep(builds: Path, kept: Told | None) -> None:
-    """Takes away all builds but the one that stands: those of killed provisionings, and what was replaced before."""
-    for one in builds.iterdir():
-        if one.is_dir() and not one.is_symlink() and (kept is None or one.name != kept.build):
-            shutil.rmtree(one, ignore_errors=True)
-
-
 def _forget(home: Path) -> None:
     """Takes the empty folder of a collection that was never finished away."""
     for name in ("lock", "holder.json"):
@@ -398,20 +394,9 @@ def _forget(home: Path) -> None:
 
 
 def _commit(home: Path, told: Told) -> None:
-    staged = home / f".{FILE}.{secrets.token_hex(4)}"
-    try:
-        with private_file(staged, "wb") as file:
-            file.write((json.dumps({"format": FORMAT, **asdict(told)}, indent=2) + "\n").encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        sync_directory(home / BUILDS / told.build)
-        sync_directory(home / BUILDS)
-        staged.replace(home / FILE)
-        sync_directory(home)
-    except OSError as error:
-        with suppress(OSError):
-            staged.unlink(missing_ok=True)
-        raise unwritable(home / FILE, error) from error
+    for folder in (home / BUILDS / told.build, home / BUILDS):
+        sync_directory(folder)
+    write_whole(home / FILE, json.dumps({"format": FORMAT, **asdict(told)}, indent=2) + "\n")
 
 
 # --- what is open in this process -----------------------------------------------------------------------------------

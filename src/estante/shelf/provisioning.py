@@ -20,15 +20,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from estante.index.boundary import unwritable
 from estante.index.lock import WriterLock
 from estante.index.segments import sync_directory
 from estante.ingest.chunking import CHUNKERS
 from estante.ingest.pipeline import chunker
 from estante.model.errors import CorruptShelf, NotFound, SettingsError
 from estante.model.ports import Outcome, Progress
-from estante.security.paths import private_directory, private_file
+from estante.security.paths import private_directory
 from estante.shelf.assemble import create, open_bookcase
+from estante.shelf.builds import sweep, write_whole
 from estante.shelf.local import PRIVATE, SHARED
 from estante.shelf.settings import BUILDS, FILE, FOLDER, load
 
@@ -67,7 +67,7 @@ def provision(home: Path, plan: Plan, *, progress: Progress | None = None, wait:
     builds = private_directory(home / FOLDER / BUILDS)
     with WriterLock(builds, wait).held("provision"):
         _refuse_kept(home)
-        _sweep(builds, standing(home))
+        sweep(builds, standing(home))
         build = private_directory(builds / secrets.token_hex(8))
         try:
             outcome = _built(build, plan, home, progress)
@@ -75,7 +75,7 @@ def provision(home: Path, plan: Plan, *, progress: Progress | None = None, wait:
             shutil.rmtree(build, ignore_errors=True)
             raise
         # The commit: before it the old shelves are opened, behind it the new ones.
-        _write(home / FILE, _settings_text(plan, home, f"{FOLDER}/{BUILDS}/{build.name}/"))
+        write_whole(home / FILE, _settings_text(plan, home, f"{FOLDER}/{BUILDS}/{build.name}/"))
     return outcome
 
 
@@ -129,7 +129,7 @@ def refuse_unfinished(home: Path) -> None:
 
 def _built(build: Path, plan: Plan, home: Path, progress: Progress | None) -> Outcome:
     """Makes the shelves in the build's folder, looks at them as a reader would, and writes the completion record."""
-    _write(build / FILE, _settings_text(plan, home, ""))
+    write_whole(build / FILE, _settings_text(plan, home, ""))
     settings = load(build, environ={})
     with create(build, settings) as case:
         outcome = case.add(plan.documents, readers=plan.readers, exclude=_own(home, plan.documents), progress=progress)
@@ -149,7 +149,7 @@ def _built(build: Path, plan: Plan, home: Path, progress: Progress | None) -> Ou
     made = {"encoder": status.encoder, "analyzer": status.analyzer, "chunker": status.chunker}
     told_readers = list(plan.readers or ())
     record = {"format": FORMAT, **held, "readers": told_readers, "skipped": skipped, **made}
-    _write(build / RECORD, json.dumps(record, indent=2) + "\n")
+    write_whole(build / RECORD, json.dumps(record, indent=2) + "\n")
     (build / FILE).unlink()
     with suppress(OSError):  # Made for every bookcase; the shelves of a build stand beside it.
         (build / FOLDER).rmdir()
@@ -229,26 +229,3 @@ def _provisioned(home: Path) -> bool:
         return (home / FILE).read_text("utf-8").startswith(MARK)
     except (OSError, UnicodeDecodeError):
         return False
-
-
-def _sweep(builds: Path, kept: frozenset[Path]) -> None:
-    """Takes away all builds but the one that stands: those of killed provisionings, and what was replaced before."""
-    for one in builds.iterdir():
-        if one not in kept and one.is_dir() and not one.is_symlink():
-            shutil.rmtree(one, ignore_errors=True)
-
-
-def _write(path: Path, text: str) -> None:
-    """Writes a file whole and safe, in one step for whoever reads it."""
-    staged = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with private_file(staged, "wb") as file:
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        staged.replace(path)
-        sync_directory(path.parent)
-    except OSError as error:
-        with suppress(OSError):
-            staged.unlink(missing_ok=True)
-        raise unwritable(path, error) from error

@@ -96,8 +96,11 @@ def answered(
 
     ``llm`` has ``invoke()``, as LangChain's models do, or is called with the prompt as one text; it gives a text, or
     something whose ``content`` is one. ``decoding`` overrides the template's, and what is in effect is handed to it.
+    Raises ``ContractValueError`` for what is no rendered prompt.
     ``no_model`` is the error where there is no model; ``bare`` tells a failure without the name of its class.
     """
+    if not isinstance(prompt, RenderedPrompt):
+        raise ContractValueError(f"a {type(prompt).__name__} is no rendered prompt; make one with render_prompt()")
     effective = {**prompt.decoding, **(decoding or {})}
     response: Any = None
     text, error = "", None

@@ -426,8 +426,6 @@ class BookcasePipeline(RagPipeline):
         decoding: Mapping[str, Any] | None = None,
     ) -> GeneratedAnswer:
         """The answer of the model that the caller brings to a prompt as it stands, with the trace of that call."""
-        if not isinstance(prompt, RenderedPrompt):
-            raise ContractValueError(f"a {type(prompt).__name__} is no rendered prompt; make one with render_prompt()")
         return answering.answered(prompt, contexts, llm, decoding)
 
     # --- for those who examine it ------------------------------------------------------------------------------------

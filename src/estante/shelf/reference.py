@@ -338,8 +338,6 @@ class ReferenceRagConnector(RagPipeline):
         decoding: Mapping[str, Any] | None = None,
     ) -> GeneratedAnswer:
         """The answer of the caller's model to a prompt as it stands, with the trace of that call."""
-        if not isinstance(prompt, RenderedPrompt):
-            raise ContractValueError(f"a {type(prompt).__name__} is no rendered prompt; make one with render_prompt()")
         return answering.answered(prompt, contexts, llm, decoding, no_model=NO_MODEL, bare=True)
 
     # --- opening and closing -----------------------------------------------------------------------------------------

@@ -143,49 +143,41 @@ def _config(
         _help_alone(context)
 
 
-def _dataset(
-    context: typer.Context,
-    json: calls.Json = False,
-    quiet: calls.Quiet = False,
-    verbose: calls.Verbose = False,
-    home: calls.Home = None,
-) -> None:
+def _group(told: str) -> Callable[..., None]:
+    """The callback of a group whose commands do all its work; ``told`` is its help."""
+
+    def callback(
+        context: typer.Context,
+        json: calls.Json = False,
+        quiet: calls.Quiet = False,
+        verbose: calls.Verbose = False,
+        home: calls.Home = None,
+    ) -> None:
+        _join(context, json=json, quiet=quiet, verbose=verbose, home=home)
+        _help_alone(context)
+
+    callback.__doc__ = told
+    return callback
+
+
+_dataset = _group(
     """Freezes, verifies and compares a corpus of chunks.
 
     Example: estante dataset build --folder handbook --out frozen/handbook
     """
-    _join(context, json=json, quiet=quiet, verbose=verbose, home=home)
-    _help_alone(context)
-
-
-def _eval(
-    context: typer.Context,
-    json: calls.Json = False,
-    quiet: calls.Quiet = False,
-    verbose: calls.Verbose = False,
-    home: calls.Home = None,
-) -> None:
+)
+_eval = _group(
     """Measures what pipelines find, and compares measurements.
 
     Example: estante eval run collection --build --out runs/first
     """
-    _join(context, json=json, quiet=quiet, verbose=verbose, home=home)
-    _help_alone(context)
-
-
-def _models(
-    context: typer.Context,
-    json: calls.Json = False,
-    quiet: calls.Quiet = False,
-    verbose: calls.Verbose = False,
-    home: calls.Home = None,
-) -> None:
+)
+_models = _group(
     """Makes, verifies and finds the weights of encoders.
 
     Example: estante models build e5
     """
-    _join(context, json=json, quiet=quiet, verbose=verbose, home=home)
-    _help_alone(context)
+)
 
 
 def _join(context: typer.Context, **own: Any) -> None:

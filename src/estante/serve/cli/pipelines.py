@@ -37,8 +37,15 @@ def pipeline_of(
     else:
         _refuse_other(params, "--params", "--connector-type")
         pipeline = _imported(str(target), object_of(kwargs, "--kwargs"))
-    try:
+    with closing(pipeline):
         yield pipeline
+
+
+@contextmanager
+def closing(pipeline: RagPipeline) -> Iterator[None]:
+    """Closes a pipeline behind the block, if it can be closed; what goes wrong then is told as its author's."""
+    try:
+        yield
     finally:
         close = getattr(pipeline, "close", None)
         if callable(close):
@@ -67,9 +74,7 @@ def object_of(text: str | None, option: str) -> dict[str, Any]:
         raise SettingsError(f"{option}: {error}", hint="Leave one of the two out.") from error
     except (ValueError, RecursionError) as error:
         where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
-        raise SettingsError(
-            f"{option} is not JSON{where}", hint=f"""Write {option} '{{"name": "value"}}'."""
-        ) from error
+        raise SettingsError(f"{option} is not JSON{where}", hint=hint) from error
     if not isinstance(held, dict):
         raise SettingsError(f"{option} is no JSON object", hint=hint)
     return held

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from estante.model.errors import NotFound, SettingsError
 from estante.serve.cli.borders import strangers
 from estante.serve.cli.output import Output, counted
-from estante.serve.cli.pipelines import pipeline_of, spec_of
+from estante.serve.cli.pipelines import closing, pipeline_of, spec_of
 from estante.serve.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -148,13 +148,8 @@ def _connected(path: Path) -> Iterator[RagPipeline]:
         raise SettingsError(f"{path} does not say the type of its connector", hint="Save it with: estante connect")
     with strangers(f"build of connector {named!r}"):
         pipeline = adopted(spec_of(named).build(document))
-    try:
+    with closing(pipeline):
         yield pipeline
-    finally:
-        close = getattr(pipeline, "close", None)
-        if callable(close):
-            with strangers(f"close of {type(pipeline).__name__}"):
-                close()
 
 
 # --- building -------------------------------------------------------------------------------------------------------
